@@ -53,7 +53,7 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
                 fan_in,
                 fan_out,
                 kernel,
-                stride=stride,
+                strides=stride,
                 weights=weights,
                 biases=values.pop(0) if bias else None,
                 uses_biases=bias,

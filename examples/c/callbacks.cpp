@@ -61,7 +61,7 @@ void step(tg_graph* graph, const Zeros& inputs, const Zeros& labels,
   run.num_inputs = inputs.data.size();
   run.labels = labels.data.data();
   run.num_labels = labels.data.size();
-  run.callback = trampoline;
+  run.completion_handler = trampoline;
   run.context = owned.get();
   const tg_status status = tg_execute(graph, &run, nullptr);
   if (status == TG_OK) {

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   }
 
   snprintf(path, sizeof(path), "%s/end.tg.safetensors", folder);
-  REQUIRE(tg_export(graph, path, /*with_state=*/1));
+  REQUIRE(tg_export_graph(graph, path, /*with_state=*/1));
   REQUIRE(tg_release_graph(graph));
   free(images);
   free(labels);

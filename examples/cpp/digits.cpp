@@ -58,7 +58,7 @@ template <class Layer, class... Arguments>
 tg::Tensor add(tg::Graph& g, const tg::Tensor& source, const char* label,
                Arguments... arguments) {
   const auto layer = std::make_shared<Layer>(arguments...);
-  layer->set_label(label);
+  layer->set_name(label);
   return g.node(layer, source);
 }
 

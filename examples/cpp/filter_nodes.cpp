@@ -73,7 +73,7 @@ class Weights : public nodes::ConvolutionDataSource {
         descriptor_(descriptor),
         optimizer_(std::move(optimizer)),
         biases_(descriptor.output_feature_channels) {
-    const auto& [height, width] = descriptor.kernel_sizes;
+    const auto& [height, width] = descriptor.kernel_size;
     const auto fan_in = height * width * descriptor.input_feature_channels;
     std::normal_distribution<float> normal(0, std::sqrt(2.0f / fan_in));
     weights_.resize(fan_in * descriptor.output_feature_channels);
@@ -82,7 +82,7 @@ class Weights : public nodes::ConvolutionDataSource {
   nodes::ConvolutionDescriptor descriptor() const override {
     return descriptor_;
   }
-  std::string label() const override { return label_; }
+  std::string name() const override { return label_; }
   std::span<const float> weights() override { return weights_; }
   std::span<const float> bias_terms() override { return biases_; }
   tg::OptimizerPtr optimizer() const override { return optimizer_; }
@@ -110,7 +110,7 @@ Network build(std::mt19937& random) {
   const auto weights = [&](const char* label, tg::Pair kernel, std::int64_t in,
                            std::int64_t out) {
     const nodes::ConvolutionDescriptor descriptor{
-        .kernel_sizes = kernel,
+        .kernel_size = kernel,
         .input_feature_channels = in,
         .output_feature_channels = out};
     all.push_back(std::make_shared<Weights>(label, descriptor, adam, random));
@@ -121,12 +121,12 @@ Network build(std::mt19937& random) {
   const nodes::ConvolutionNode conv1(image, weights("conv1", {3, 3}, 1, 16));
   const nodes::ReLUNode relu1(conv1.result_image());
   const nodes::PoolingMaxNode pool1(relu1.result_image(),
-                                    {.kernel_sizes = {2, 2}});
+                                    {.kernel_size = {2, 2}});
   const nodes::ConvolutionNode conv2(pool1.result_image(),
                                      weights("conv2", {3, 3}, 16, 32));
   const nodes::ReLUNode relu2(conv2.result_image());
   const nodes::PoolingMaxNode pool2(relu2.result_image(),
-                                    {.kernel_sizes = {2, 2}});
+                                    {.kernel_size = {2, 2}});
   const nodes::FullyConnectedNode hidden(pool2.result_image(),
                                          weights("hidden", {2, 2}, 32, 64));
   const nodes::ReLUNode relu3(hidden.result_image());

@@ -41,23 +41,22 @@ def build(
     label = tg.Tensor((BATCH, 10), name="label")
     # 23 steps an epoch: statistics that forget faster than the default's 0.99.
     norms = [
-        tg.layers.BatchNormalization(c, momentum=0.9, label=f"norm{c}")
-        for c in (32, 64)
+        tg.layers.BatchNormalization(c, momentum=0.9, name=f"norm{c}") for c in (32, 64)
     ]
     graph = tg.Graph()
-    h = graph.node(tg.layers.Convolution(1, 32, kernel_size=3, label="conv1"), image)
+    h = graph.node(tg.layers.Convolution(1, 32, kernel_size=3, name="conv1"), image)
     h = graph.node(norms[0], h)
     h = graph.node(tg.layers.ReLU(), h)
     h = graph.node(tg.layers.MaxPooling(2), h)
-    h = graph.node(tg.layers.Convolution(32, 64, kernel_size=3, label="conv2"), h)
+    h = graph.node(tg.layers.Convolution(32, 64, kernel_size=3, name="conv2"), h)
     h = graph.node(norms[1], h)
     h = graph.node(tg.layers.ReLU(), h)
     h = graph.node(tg.layers.MaxPooling(2), h)
     h = graph.reshape((BATCH, -1), h)
     h = graph.node(tg.layers.Dropout(0.25), h)
-    h = graph.node(tg.layers.FullyConnected(256, 128, label="hidden"), h)
+    h = graph.node(tg.layers.FullyConnected(256, 128, name="hidden"), h)
     h = graph.node(tg.layers.ReLU(), h)
-    logits = graph.node(tg.layers.FullyConnected(128, 10, label="classes"), h)
+    logits = graph.node(tg.layers.FullyConnected(128, 10, name="classes"), h)
 
     optimizer = tg.optimizers.Adam(LEARNING_RATE)
     training = tg.TrainingGraph(

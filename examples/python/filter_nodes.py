@@ -39,7 +39,7 @@ def load_data() -> tuple[np.ndarray, ...]:
 
 def make_weights(
     rng: np.random.Generator,
-    label: str,
+    name: str,
     shape: tuple[int, int, int, int],
     optimizer: tg.optimizers.Optimizer | None,
 ) -> nodes.ConvolutionData:
@@ -49,7 +49,7 @@ def make_weights(
         (scale * rng.standard_normal(shape)).astype(np.float32),
         np.zeros(shape[0], np.float32),
         optimizer=optimizer,
-        label=label,
+        name=name,
     )
 
 

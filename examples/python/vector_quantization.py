@@ -138,7 +138,7 @@ def build_encoder(image: tg.Tensor) -> tuple[tg.Graph, tg.Tensor]:
     h = graph.node(tg.layers.MaxPooling(2), h)
     h = graph.node(tg.layers.Convolution(32, 64, kernel_size=3, padding="same"), h)
     h = graph.node(tg.layers.ReLU(), h)
-    return graph, graph.node(tg.layers.Convolution(64, WIDTH, 2, stride=2), h)
+    return graph, graph.node(tg.layers.Convolution(64, WIDTH, 2, strides=2), h)
 
 
 def build_decoder(

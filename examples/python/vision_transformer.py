@@ -59,14 +59,14 @@ def build(device: str, precision: str = "float32") -> Network:
     image = tg.Tensor((BATCH, 1, 8, 8), name="image")
     label = tg.Tensor((BATCH, 10), name="label")
     graph = tg.Graph()
-    stem = tg.layers.Convolution(1, 32, kernel_size=3, padding="same", label="stem")
+    stem = tg.layers.Convolution(1, 32, kernel_size=3, padding="same", name="stem")
     h = graph.node(tg.layers.GELU(), graph.node(stem, image))
-    patches = tg.layers.Convolution(32, WIDTH, kernel_size=2, stride=2, label="patches")
+    patches = tg.layers.Convolution(32, WIDTH, kernel_size=2, strides=2, name="patches")
     h = graph.reshape((BATCH, WIDTH, PATCHES), graph.node(patches, h))
     h = graph.transpose((0, 2, 1), h)
     # What is added for the place of a patch: a row of a table for each.
     table = tg.layers.Embedding(
-        PATCHES, WIDTH, initializer="glorot_uniform", label="positions"
+        PATCHES, WIDTH, initializer="glorot_uniform", name="positions"
     )
     places = tg.Tensor(
         (PATCHES,), np.int32, data=np.arange(PATCHES, dtype=np.int32), batch_axis=None
@@ -76,7 +76,7 @@ def build(device: str, precision: str = "float32") -> Network:
         h = add_layer(graph, h)
     h = graph.node(tg.layers.LayerNormalization(WIDTH), h)
     h = graph.reshape((BATCH, WIDTH), graph.reduce(h, type="mean", axes=[1]))
-    logits = graph.node(tg.layers.FullyConnected(WIDTH, 10, label="classes"), h)
+    logits = graph.node(tg.layers.FullyConnected(WIDTH, 10, name="classes"), h)
 
     optimizer = tg.optimizers.AdamW(LEARNING_RATE, regularization_scale=0.01)
     training = tg.TrainingGraph(

@@ -49,7 +49,8 @@ TG_API tg_status tg_device_name(tg_graph* graph, char* text, size_t room);
 
 /* The state, and the whole graph. A file is replaced whole or not at all. */
 TG_API tg_status tg_save(tg_graph* graph, const char* path);
-TG_API tg_status tg_export(tg_graph* graph, const char* path, int with_state);
+TG_API tg_status tg_export_graph(tg_graph* graph, const char* path,
+                                 int with_state);
 /* Nothing changes unless the whole file fits. */
 TG_API tg_status tg_restore(tg_graph* graph, const char* path);
 
@@ -63,8 +64,8 @@ TG_API tg_status tg_execute_forward(tg_graph* graph, const tg_run* run,
                                     tg_execution** execution);
 TG_API tg_status tg_execute_gradient(tg_graph* graph, const tg_run* run,
                                      tg_execution** execution);
-TG_API tg_status tg_execute_update(tg_graph* graph, const tg_run* run,
-                                   tg_execution** execution);
+TG_API tg_status tg_execute_optimizer_update(tg_graph* graph, const tg_run* run,
+                                             tg_execution** execution);
 
 /* Returns the execution's error, if it has one. */
 TG_API tg_status tg_wait(tg_execution* execution);
@@ -99,7 +100,7 @@ TG_API tg_status tg_read_parameters(tg_graph* graph, float* values,
 TG_API tg_status tg_write_parameters(tg_graph* graph, const float* values,
                                      size_t count);
 /* The same of the raw gradients, between tg_execute_gradient and
- * tg_execute_update. */
+ * tg_execute_optimizer_update. */
 TG_API tg_status tg_read_gradients(tg_graph* graph, float* values,
                                    size_t count);
 TG_API tg_status tg_write_gradients(tg_graph* graph, const float* values,

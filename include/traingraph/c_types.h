@@ -82,15 +82,16 @@ typedef struct tg_data {
 
 typedef struct tg_load_options {
   size_t size;
-  const char* device;   /* "cpu", "gpu", "any"; null: any */
-  int32_t threads;      /* of a CPU device of its own; 0: those of all */
-  int32_t leaves_state; /* 1: begins as it was built */
-  int64_t batch_size;   /* 0: as it was exported */
+  const char* device;    /* "cpu", "gpu", "any"; null: any */
+  int32_t threads;       /* of a CPU device of its own; 0: those of all */
+  int32_t without_state; /* 1: begins as it was built */
+  int64_t batch_size;    /* 0: as it was exported */
 } tg_load_options;
 
 /* Called once when the work is over, on a thread of the library; `text` is the
  * error's, valid during the call. It must not release graphs. */
-typedef void (*tg_callback)(void* context, tg_status status, const char* text);
+typedef void (*tg_completion_handler)(void* context, tg_status status,
+                                      const char* text);
 
 typedef struct tg_run {
   size_t size;
@@ -105,9 +106,9 @@ typedef struct tg_run {
   size_t num_outputs;
   /* 0: what shapes of data say, else all that it is compiled for. */
   int64_t batch_size;
-  int32_t is_inference;   /* of tg_execute_forward: dropout is off */
-  int32_t is_synchronous; /* returns when the work is over, with its error */
-  tg_callback callback;   /* may be null */
+  int32_t forward_for_inference; /* of tg_execute_forward: dropout is off */
+  int32_t synchronous; /* returns when the work is over, with its error */
+  tg_completion_handler completion_handler; /* may be null */
   void* context;
 } tg_run;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What CompiledGraph::save(), restore(), read_state() and load_state() take and
-// return. docs/checkpoints.md describes the file.
+// What CompiledGraph::save(), restore(), read_state_dict() and
+// load_state_dict() take and return. docs/checkpoints.md describes the file.
 #pragma once
 
 #include <filesystem>

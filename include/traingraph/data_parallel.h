@@ -52,8 +52,8 @@ struct DataParallel {
   double collective_timeout = 300;
   /// Each process keeps the optimizer's buffers of its share of the trained
   /// elements, and updates these; the others send it theirs after the update
-  /// (ZeRO, stage 1). CompiledGraph::save() and read_state() then are calls
-  /// that all processes make.
+  /// (ZeRO, stage 1). CompiledGraph::save() and read_state_dict() then are
+  /// calls that all processes make.
   bool shard_optimizer = false;
   /// The losses of executions are those of all samples of all processes, by
   /// `gradients_of_ranks`. InvalidArgument for losses that are not one number.

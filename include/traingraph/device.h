@@ -48,7 +48,7 @@ class TRAINGRAPH_API Device {
   /// Names of the GPUs used; empty for the CPU.
   std::vector<std::string> gpu_devices() const;
   /// Can tensors of this type take part in computations?
-  bool computes_in(DataType type) const;
+  bool computes_in(DataType data_type) const;
   /// Waits until all work enqueued so far is over.
   void synchronize() const;
   /// The same for all devices there are.

@@ -61,12 +61,12 @@ class TRAINGRAPH_API ExecutionResult {
   /// is none, or one of them has no reduction.
   float loss() const;
   bool has_loss() const;
-  /// Each loss under its layer's label ("mse:2" for the layer's second node),
+  /// Each loss under its layer's name ("mse:2" for the layer's second node),
   /// in the order of the nodes.
   std::vector<OutputView> losses() const;
   /// One of them. Throws InvalidArgument, listing the labels, when there is no
   /// such loss, StateError when it has no reduction.
-  float loss(std::string_view label) const;
+  float loss(std::string_view name) const;
   /// Declared outputs, in the order of their names.
   std::vector<OutputView> outputs() const;
   /// Throws InvalidArgument, listing the names, when there is no such output.

@@ -47,23 +47,22 @@ class TRAINGRAPH_API Graph {
 
   /// Same elements, other shape; one size may be -1.
   Tensor reshape(Shape shape, const Tensor& source);
-  /// Result axis k is source axis dimensions[k].
-  Tensor transpose(Shape dimensions, const Tensor& source);
-  Tensor concatenate(std::vector<Tensor> sources, std::int64_t dimension = 1);
+  /// Result axis k is source axis axes[k].
+  Tensor transpose(Shape axes, const Tensor& source);
+  Tensor concatenate(std::vector<Tensor> sources, std::int64_t axis = 1);
   /// ceil(n / count) elements per part, the last part may be smaller.
   std::vector<Tensor> split(const Tensor& source, std::int64_t split_count,
-                            std::int64_t dimension);
+                            std::int64_t axis);
   std::vector<Tensor> split(const Tensor& source, Shape split_section_lengths,
-                            std::int64_t dimension);
+                            std::int64_t axis);
   /// sources = {x, y}: x where `condition` is true, else y.
   Tensor select(std::vector<Tensor> sources, const Tensor& condition);
   /// The elements of `source` that `indices` name; see layers::Gather.
-  Tensor gather(std::int64_t dimension, const Tensor& source,
-                const Tensor& indices);
+  Tensor gather(std::int64_t axis, const Tensor& source, const Tensor& indices);
   /// A copy of `copy_from` with those of `source` where `indices` name; see
   /// layers::Scatter.
-  Tensor scatter(std::int64_t dimension, const Tensor& source,
-                 const Tensor& indices, const Tensor& copy_from,
+  Tensor scatter(std::int64_t axis, const Tensor& source, const Tensor& indices,
+                 const Tensor& copy_from,
                  ReductionType reduction_type = ReductionType::None);
 
   // MPSGraph's recurrent ops, as rnn.h and docs/recurrent.md describe them. The

@@ -54,7 +54,7 @@ struct LayerCost {
 /// One call of Graph::node, a loss, or the ops of one name, in the order in
 /// which they were declared.
 struct TRAINGRAPH_API LayerRow {
-  /// The layer's label ("fc:2" for the second node of one); of ops their name,
+  /// The layer's name ("fc:2" for the second node of one); of ops their name,
   /// or without one their kind; of a loaded ONNX file the name of its node.
   /// "optimizer": what an update does for all parameters at once.
   std::string layer;
@@ -64,7 +64,7 @@ struct TRAINGRAPH_API LayerRow {
   std::int64_t parameters = 0;
   /// Rows with the same number, at least 0, are run together; -1: alone.
   int fused_group = -1;
-  std::string fused;   // labels of the group, at most 32: "conv + relu"
+  std::string fused;   // names of the group, at most 32: "conv + relu"
   std::string layout;  // of its forward results: "plain", "nChw16c", "nhwc"
   int reorders = 0;    // units that only change layouts for this layer
 
@@ -73,7 +73,7 @@ struct TRAINGRAPH_API LayerRow {
 };
 
 struct UnitSpan {
-  std::string name;  // labels of its layers, at most 32: "conv + relu"
+  std::string name;  // names of its layers, at most 32: "conv + relu"
   std::string ops;   // "convolution_2d + activation", or "reorder"
   /// "forward", "gradient" or "update": its first op's.
   std::string_view phase;

@@ -31,14 +31,14 @@ class TRAINGRAPH_API Layer {
   /// Unique in the process.
   std::uint64_t layer_id() const { return id_; }
   /// Unique in its graph; errors, reports and pictures use it, and parameters
-  /// are named after it: "fc.weights". A layer without a label of its own gets
+  /// are named after it: "fc.weights". A layer without a name of its own gets
   /// its class's with its first node: "fully_connected", then
   /// "fully_connected_2" and so on, in the order of nodes.
-  const std::string& label() const& { return label_; }
-  std::string label() const&& { return label_; }
+  const std::string& name() const& { return name_; }
+  std::string name() const&& { return name_; }
   /// Empty: the class's again. Throws StateError once the layer is part of a
   /// graph: names are what checkpoints and reports go by.
-  void set_label(std::string label);
+  void set_name(std::string name);
   /// With CompileOptions::debug_layers: result and gradient tensors of this
   /// layer are readable on the host after each execution. Read by compile(),
   /// as set_updatable().
@@ -54,7 +54,7 @@ class TRAINGRAPH_API Layer {
   std::optional<DeviceType> device_type() const { return device_type_; }
   /// May a source of a layer of this class have this type on this device? Each
   /// class answers for itself, this one for all: may a source of any layer?
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
 
   /// What an optimizer may train, in a fixed order.
   virtual std::vector<TensorParameter> parameters() const { return {}; }
@@ -69,10 +69,10 @@ class TRAINGRAPH_API Layer {
   virtual void lower(LayerBuilder& builder) const = 0;
 
  protected:
-  /// `class_name` as in C++; the default label follows from it.
+  /// `class_name` as in C++; the default name follows from it.
   explicit Layer(std::string class_name);
-  /// The layer holds `tensor` as its `word` ("weights"). Names it "label.word",
-  /// now and when the label changes, unless the user or another layer named it.
+  /// The layer holds `tensor` as its `word` ("weights"). Names it "name.word",
+  /// now and when the name changes, unless the user or another layer named it.
   void name_tensor(const Tensor& tensor, std::string word);
 
  private:
@@ -81,8 +81,8 @@ class TRAINGRAPH_API Layer {
   friend struct LayerNames;
   std::uint64_t id_;
   std::string class_name_;
-  mutable std::string label_;
-  bool has_own_label_ = false;
+  mutable std::string name_;
+  bool has_own_name_ = false;
   std::optional<DataType> compute_type_;
   std::vector<std::pair<Tensor, std::string>> tensors_;
   mutable std::atomic<std::optional<DeviceType>> device_type_{std::nullopt};

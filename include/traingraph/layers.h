@@ -2,7 +2,7 @@
 // All layers. Each is made with std::make_shared and given to Graph::node:
 //
 //   auto conv = std::make_shared<layers::Convolution>(ConvolutionDescriptor{
-//       .kernel_sizes = {3, 3},
+//       .kernel_size = {3, 3},
 //       .input_feature_channel_count = 1,
 //       .output_feature_channel_count = 32});
 //   Tensor h = graph.node(conv, image);

@@ -87,12 +87,12 @@ class TRAINGRAPH_API Loss : public Layer {
   /// The same with these weights, which a graph declares.
   virtual std::vector<Tensor> extra_sources_with(const Tensor& weights) const;
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  protected:
   Loss(LossType type, LossDescriptor options, Tensor weights,
-       Tensor class_weights, const char* label);
+       Tensor class_weights, const char* class_name);
 
  private:
   LossDescriptor descriptor_;

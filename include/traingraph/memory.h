@@ -36,7 +36,7 @@ struct TRAINGRAPH_API MemoryReport {
   std::size_t input_bytes = 0;
   std::size_t constant_bytes = 0;
   /// Gradient accumulators: of linkable graphs, and of those compiled with
-  /// accumulates_gradients.
+  /// accumulate_gradients.
   std::size_t accumulator_bytes = 0;
   std::size_t shared_bytes = 0;
   PlanMemory step;       // execute

@@ -102,22 +102,22 @@ struct Convolution2dGradientAttrs {
 };
 
 struct Pool2dAttrs {
-  Pair kernel_sizes{1, 1};
+  Pair kernel_size{1, 1};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   Padding padding{};
-  TRAINGRAPH_FIELDS(Pool2dAttrs, TRAINGRAPH_REQUIRED(kernel_sizes),
+  TRAINGRAPH_FIELDS(Pool2dAttrs, TRAINGRAPH_REQUIRED(kernel_size),
                     TRAINGRAPH_FIELD(strides), TRAINGRAPH_FIELD(dilation_rates),
                     TRAINGRAPH_FIELD(padding))
 };
 
 struct AveragePool2dAttrs {
-  Pair kernel_sizes{1, 1};
+  Pair kernel_size{1, 1};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   Padding padding{};
   bool count_includes_padding = false;
-  TRAINGRAPH_FIELDS(AveragePool2dAttrs, TRAINGRAPH_REQUIRED(kernel_sizes),
+  TRAINGRAPH_FIELDS(AveragePool2dAttrs, TRAINGRAPH_REQUIRED(kernel_size),
                     TRAINGRAPH_FIELD(strides), TRAINGRAPH_FIELD(dilation_rates),
                     TRAINGRAPH_FIELD(padding),
                     TRAINGRAPH_FIELD(count_includes_padding))
@@ -125,16 +125,15 @@ struct AveragePool2dAttrs {
 
 /// `shape` is that of the pooled input.
 struct AveragePool2dGradientAttrs {
-  Pair kernel_sizes{1, 1};
+  Pair kernel_size{1, 1};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   Padding padding{};
   bool count_includes_padding = false;
   Shape shape;
   TRAINGRAPH_FIELDS(AveragePool2dGradientAttrs,
-                    TRAINGRAPH_REQUIRED(kernel_sizes),
-                    TRAINGRAPH_FIELD(strides), TRAINGRAPH_FIELD(dilation_rates),
-                    TRAINGRAPH_FIELD(padding),
+                    TRAINGRAPH_REQUIRED(kernel_size), TRAINGRAPH_FIELD(strides),
+                    TRAINGRAPH_FIELD(dilation_rates), TRAINGRAPH_FIELD(padding),
                     TRAINGRAPH_FIELD(count_includes_padding),
                     TRAINGRAPH_REQUIRED(shape))
 };
@@ -188,10 +187,10 @@ struct ShapeAttrs {
   TRAINGRAPH_FIELDS(ShapeAttrs, TRAINGRAPH_REQUIRED(shape))
 };
 
-/// Result axis k is source axis dimensions[k].
+/// Result axis k is source axis axes[k].
 struct TransposeAttrs {
-  Shape dimensions;
-  TRAINGRAPH_FIELDS(TransposeAttrs, TRAINGRAPH_REQUIRED(dimensions))
+  Shape axes;
+  TRAINGRAPH_FIELDS(TransposeAttrs, TRAINGRAPH_REQUIRED(axes))
 };
 
 struct AxisAttrs {

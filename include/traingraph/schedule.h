@@ -30,8 +30,7 @@ class TRAINGRAPH_API Schedule {
   static Schedule cosine(float start, std::uint64_t steps, float end = 0);
   /// start * factor^(n / steps); a staircase has whole powers only.
   static Schedule exponential(float start, float factor,
-                              std::uint64_t steps = 1,
-                              bool is_staircase = false);
+                              std::uint64_t steps = 1, bool staircase = false);
   /// Linear from `start` to the first rate of `then` in `steps` updates, and
   /// then that one from its beginning.
   static Schedule warm_up(const Schedule& then, std::uint64_t steps,

@@ -28,43 +28,46 @@ class TRAINGRAPH_API Tensor {
   Tensor() = default;
   /// A tensor without data. Throws ShapeError on a size below 1,
   /// InvalidArgument on a batch axis that the shape does not have.
-  explicit Tensor(TensorDescriptor descriptor, std::string label = {},
+  explicit Tensor(TensorDescriptor descriptor, std::string name = {},
                   std::optional<int> batch_axis = 0);
   /// Copies `data`, which must hold at least the tensor's bytes.
   Tensor(TensorDescriptor descriptor, const TensorData& data,
-         std::string label = {}, std::optional<int> batch_axis = 0);
+         std::string name = {}, std::optional<int> batch_axis = 0);
   static Tensor filled(TensorDescriptor descriptor, double value,
-                       std::string label = {},
+                       std::string name = {},
                        std::optional<int> batch_axis = 0);
   /// Random values from the platform's seed, times `gain`. `fan_in`, `fan_out`
   /// of 0 are derived from the shape as (out, in, ...). Floats only: those of
   /// 16 bits are the numbers of float32, rounded. He's are those before a ReLU;
   /// fan_in may be given the fan of the outputs.
-  static Tensor random(TensorDescriptor descriptor, RandomInitializerType type,
+  static Tensor random(TensorDescriptor descriptor,
+                       RandomInitializerType initializer,
                        std::int64_t fan_in = 0, std::int64_t fan_out = 0,
-                       std::string label = {},
-                       std::optional<int> batch_axis = 0, float gain = 1);
+                       std::string name = {}, std::optional<int> batch_axis = 0,
+                       float gain = 1);
 
   /// Sequences, which remember their lengths. Their batch is axis 0: throws
   /// InvalidArgument for any other.
-  explicit Tensor(const SequenceDescriptor& descriptor, std::string label = {},
+  explicit Tensor(const SequenceDescriptor& descriptor, std::string name = {},
                   std::optional<int> batch_axis = 0);
   Tensor(const SequenceDescriptor& descriptor, const TensorData& data,
-         std::string label = {}, std::optional<int> batch_axis = 0);
+         std::string name = {}, std::optional<int> batch_axis = 0);
   static Tensor filled(const SequenceDescriptor& descriptor, double value,
-                       std::string label = {},
+                       std::string name = {},
                        std::optional<int> batch_axis = 0);
   static Tensor random(const SequenceDescriptor& descriptor,
-                       RandomInitializerType type, std::int64_t fan_in = 0,
-                       std::int64_t fan_out = 0, std::string label = {},
+                       RandomInitializerType initializer,
+                       std::int64_t fan_in = 0, std::int64_t fan_out = 0,
+                       std::string name = {},
                        std::optional<int> batch_axis = 0);
   /// Other names of these.
   static Tensor sequences(const SequenceDescriptor& descriptor,
-                          std::string label = {});
+                          std::string name = {});
   static Tensor sequences(const SequenceDescriptor& descriptor,
-                          const TensorData& data, std::string label = {});
+                          const TensorData& data, std::string name = {});
   static Tensor sequences(const SequenceDescriptor& descriptor,
-                          RandomInitializerType type, std::string label = {});
+                          RandomInitializerType initializer,
+                          std::string name = {});
 
   explicit operator bool() const { return state_ != nullptr; }
   bool operator==(const Tensor& other) const = default;
@@ -82,8 +85,8 @@ class TRAINGRAPH_API Tensor {
   /// tensor is the same at any batch size. Parameters and constants are,
   /// whatever this says; results of nodes follow their sources.
   std::optional<int> batch_axis() const;
-  std::string label() const;  // default: "data" and the id
-  void set_label(std::string label);
+  std::string name() const;  // default: "data" and the id
+  void set_name(std::string name);
 
   /// The newest value, after the work enqueued so far; empty when there is
   /// none. A view of the host's copy, which this call and set_data() renew and
@@ -173,7 +176,7 @@ class TRAINGRAPH_API TensorParameter {
  public:
   TensorParameter() = default;
   explicit TensorParameter(Tensor tensor,
-                           const std::vector<TensorData>& slots = {});
+                           const std::vector<TensorData>& optimizer_data = {});
   explicit operator bool() const { return state_ != nullptr; }
   const Tensor& tensor() const&;
   Tensor tensor() const&& { return tensor(); }

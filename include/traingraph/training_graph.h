@@ -78,14 +78,14 @@ struct CompileOptions {
   /// Training graphs: execute_gradient() can add gradients up, and has memory
   /// for that, as many floats as the trained parameters have. So have graphs
   /// that are linked, without it.
-  bool accumulates_gradients = false;
+  bool accumulate_gradients = false;
   /// What is computed and stored in 16 bits; see docs/precision.md. Throws
   /// UnsupportedError where the device has no such products.
   Precision precision = Precision::Float32;
   /// Off: every buffer of an arena gets its own bytes.
-  bool reuses_memory = true;
+  bool reuse_memory = true;
   /// Fills freed ranges with NaN after each unit (slow; finds planner bugs).
-  bool poisons_memory = false;
+  bool poison_memory = false;
   /// GPU: work is cut into pieces of at most so many milliseconds, estimated
   /// for the slowest supported GPU, so that few graphs are cut at all; macOS
   /// ends work that keeps the display waiting. A cut costs memory: what crosses
@@ -132,7 +132,7 @@ struct ExecuteOptions {
   /// labels count when the call is given no data at all.
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
-  /// execute_gradient(), with CompileOptions::accumulates_gradients. A pass
+  /// execute_gradient(), with CompileOptions::accumulate_gradients. A pass
   /// that fails fails all that add to it, and the update: begin anew.
   GradientAccumulation accumulate = GradientAccumulation::None;
   CompletionHandler completion_handler = {};
@@ -171,11 +171,11 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// StateError before compile.
   std::int64_t batch_size() const;
 
-  /// Binds copies of `data`, in host memory, until they are bound anew; each
+  /// Binds copies of the data, in host memory, until they are bound anew; each
   /// execution that is not given data of its own has them on the device. Names
   /// are those of `inputs` (user gradients, say) or else of the declared inputs
   /// and labels. Bound samples serve batches of up to as many; 0 is all.
-  void bind_and_write_data(DataList data, const TensorMap& inputs = {},
+  void bind_and_write_data(DataList inputs_data, const TensorMap& inputs = {},
                            std::int64_t batch_size = 0,
                            bool synchronous = false);
 
@@ -234,10 +234,10 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   std::vector<StateTensor> state_tensors(bool with_optimizer = false) const;
   /// Copies tensors of the state, all of one moment, into the user's memory.
   /// Throws InvalidArgument for unknown names, ShapeError, DTypeError.
-  void read_state(DataList into) const;
+  void read_state_dict(DataList into) const;
   /// Gives tensors of the state new values; nothing but tensors changes. As
   /// restore(); buffers of the optimizer may be left out, all together.
-  RestoreReport load_state(DataList from, bool strict = true);
+  RestoreReport load_state_dict(DataList from, bool strict = true);
 
   /// The forward ops in inference form, as data; see graph_listing.h. Throws
   /// StateError before compile.

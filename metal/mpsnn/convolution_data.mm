@@ -13,8 +13,8 @@ MPSCNNConvolutionDescriptor* mps_descriptor(
   Class type = d.is_depthwise ? [MPSCNNDepthWiseConvolutionDescriptor class]
                               : [MPSCNNConvolutionDescriptor class];
   MPSCNNConvolutionDescriptor* descriptor =
-      [type cnnConvolutionDescriptorWithKernelWidth:d.kernel_sizes[1]
-                                       kernelHeight:d.kernel_sizes[0]
+      [type cnnConvolutionDescriptorWithKernelWidth:d.kernel_size[1]
+                                       kernelHeight:d.kernel_size[0]
                                inputFeatureChannels:d.input_feature_channels
                               outputFeatureChannels:d.output_feature_channels];
   [descriptor setStrideInPixelsX:d.strides[1]];

@@ -10,8 +10,8 @@ template <class Node>
 MPSNNFilterNode* pooling_node(MPSNNImageNode* source,
                               const nodes::PoolingOptions& o) {
   return [[[Node alloc] initWithSource:source
-                           kernelWidth:o.kernel_sizes[1]
-                          kernelHeight:o.kernel_sizes[0]
+                           kernelWidth:o.kernel_size[1]
+                          kernelHeight:o.kernel_size[0]
                        strideInPixelsX:o.strides[1]
                        strideInPixelsY:o.strides[0]] autorelease];
 }
@@ -30,8 +30,8 @@ MPSNNFilterNode* pooling_node(PoolingKind kind, MPSNNImageNode* source,
   }
   return [[[MPSCNNDilatedPoolingMaxNode alloc]
        initWithSource:source
-          kernelWidth:o.kernel_sizes[1]
-         kernelHeight:o.kernel_sizes[0]
+          kernelWidth:o.kernel_size[1]
+         kernelHeight:o.kernel_size[0]
       strideInPixelsX:o.strides[1]
       strideInPixelsY:o.strides[0]
         dilationRateX:o.dilation_rates[1]
@@ -102,9 +102,9 @@ MPSNNFilterNode* make_node(const FilterSite& site,
   const auto& o = filter.options;
   MPSCNNLocalContrastNormalizationNode* node =
       [MPSCNNLocalContrastNormalizationNode nodeWithSource:site.image()
-                                                kernelSize:o.kernel_sizes[0]];
-  [node setKernelHeight:o.kernel_sizes[0]];
-  [node setKernelWidth:o.kernel_sizes[1]];
+                                                kernelSize:o.kernel_size[0]];
+  [node setKernelHeight:o.kernel_size[0]];
+  [node setKernelWidth:o.kernel_size[1]];
   set_contrast(node, o);
   [node setPm:o.pm];
   [node setPs:o.ps];

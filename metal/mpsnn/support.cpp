@@ -63,7 +63,7 @@ std::string reason_of(const FilterView& view, const ConvolutionFilter& filter) {
     return "MPSNN takes groups of a multiple of 4 channels";
   }
   return reason_of_window(filter.padding, view.source(),
-                          {d.kernel_sizes, d.strides, d.dilation_rates});
+                          {d.kernel_size, d.strides, d.dilation_rates});
 }
 
 std::string reason_of(const FilterView&, const ConvolutionTransposeFilter&) {
@@ -73,7 +73,7 @@ std::string reason_of(const FilterView&, const ConvolutionTransposeFilter&) {
 
 std::string reason_of(const FilterView& view, const PoolingFilter& filter) {
   const auto& o = filter.options;
-  const ImageWindow window{o.kernel_sizes, o.strides, o.dilation_rates};
+  const ImageWindow window{o.kernel_size, o.strides, o.dilation_rates};
   const bool is_outside = reads_outside(o.padding, view.source(), window);
   if (is_outside && filter.kind == PoolingKind::Average &&
       o.edge_mode == ImageEdgeMode::Zero) {

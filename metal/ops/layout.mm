@@ -9,7 +9,7 @@ void lower_reshape(GraphBuilder& b) {
 }
 
 void lower_transpose(GraphBuilder& b) {
-  b.set(b.transpose(b.input(0), b.attrs<TransposeAttrs>().dimensions));
+  b.set(b.transpose(b.input(0), b.attrs<TransposeAttrs>().axes));
 }
 
 void lower_concatenate(GraphBuilder& b) {

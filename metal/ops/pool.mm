@@ -12,15 +12,15 @@ namespace {
 template <class Attrs>
 Window2d window(const Attrs& attrs, const Shape& image) {
   return trim_window(
-      {attrs.kernel_sizes, attrs.strides, attrs.dilation_rates, attrs.padding},
+      {attrs.kernel_size, attrs.strides, attrs.dilation_rates, attrs.padding},
       image);
 }
 
 MPSGraphPooling2DOpDescriptor* descriptor(const Window2d& window) {
   const auto [top, bottom, left, right] = window.padding;
   return [MPSGraphPooling2DOpDescriptor
-      descriptorWithKernelWidth:window.kernel_sizes[1]
-                   kernelHeight:window.kernel_sizes[0]
+      descriptorWithKernelWidth:window.kernel_size[1]
+                   kernelHeight:window.kernel_size[0]
                       strideInX:window.strides[1]
                       strideInY:window.strides[0]
                 dilationRateInX:window.dilation_rates[1]
@@ -46,7 +46,7 @@ Averaging averaging(const Attrs& attrs, const Shape& image) {
   const Window2d trimmed = window(attrs, image);
   const bool counts_padding = attrs.count_includes_padding;
   const double scale =
-      num_taps(trimmed.kernel_sizes) / num_taps(attrs.kernel_sizes);
+      num_taps(trimmed.kernel_size) / num_taps(attrs.kernel_size);
   Averaging result{descriptor(trimmed), counts_padding ? scale : 1};
   [result.descriptor setIncludeZeroPadToAverage:counts_padding];
   return result;

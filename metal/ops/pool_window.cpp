@@ -47,7 +47,7 @@ Window2d trim_window(const Window2d& window, const Shape& image) {
   for (int i = 0; i < 2; ++i) {
     const auto [axis, padding] =
         trim_axis(image[2 + i], window.axis(i), window.axis_padding(i));
-    result.kernel_sizes[i] = axis.kernel;
+    result.kernel_size[i] = axis.kernel;
     result.strides[i] = axis.stride;
     result.dilation_rates[i] = axis.dilation;
     result.padding[2 * i] = padding.before;

@@ -14,9 +14,10 @@ using Tensors = std::optional<TensorMap>;
 
 void export_graph(const CompiledGraph& self, const Path& path, bool with_state,
                   const std::optional<MetadataMapping>& metadata) {
-  const auto to = to_path(path, "export");
-  const ExportOptions options{.with_state = with_state,
-                              .metadata = to_metadata("export", metadata)};
+  const auto to = to_path(path, "export_graph");
+  const ExportOptions options{
+      .with_state = with_state,
+      .metadata = to_metadata("export_graph", metadata)};
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
     self.export_graph(to, options);
@@ -34,19 +35,20 @@ Type load(const Path& path, const std::optional<DeviceLike>& device,
 }
 
 constexpr const char* kLoadDoc =
-    "From what export() wrote, compiled for `device` (any), with nothing of "
-    "the code that built it: it runs, saves, restores, reports, links (when it "
-    "was compiled with link_graphs), and is exported again. Tensors are known "
-    "by name: tensor(). with_state=False: begins as it was built. batch_size: "
-    "to compile for; 0: as it was exported. tensors: some to have instead of "
-    "new ones, by name, so that graphs share them. Raises FileError for what "
-    "is no such file, UnsupportedError for ops that only a later version has.";
+    "Makes a graph from what export_graph() wrote, compiled for `device` "
+    "(any), with nothing of the code that built it: it runs, saves, restores, "
+    "reports, links (when it was compiled with link_graphs), and is exported "
+    "again. Tensors are known by name: tensor(). with_state=False: begins as "
+    "it was built. batch_size: to compile for; 0: as it was exported. tensors: "
+    "some to have instead of new ones, by name, so that graphs share them. "
+    "Raises FileError for what is no such file, UnsupportedError for ops that "
+    "only a later version has.";
 
 }  // namespace
 
 void bind_export(Handle<CompiledGraph, Graph>& graph) {
   graph
-      .def("export", &export_graph, py::arg("path"), py::kw_only(),
+      .def("export_graph", &export_graph, py::arg("path"), py::kw_only(),
            py::arg("with_state") = true, py::arg("metadata") = py::none(),
            "Writes one safetensors file with the graph, what it was compiled "
            "with and its state; load() needs nothing else. with_state=False: "

@@ -116,10 +116,10 @@ void bind_bfloat16(py::module_& m) {
         "Floats as bfloat16: the bits, uint16.");
   m.def(
       "bfloat16_dtype", [] { return to_dtype(DataType::BFloat16); },
-      "Of ml_dtypes; DTypeError without it.");
+      "The data type of ml_dtypes. Raises DTypeError without that package.");
   m.def(
       "bfloat16_record", [] { return stored_dtype(DataType::BFloat16); },
-      "Of the bits, inside the package.");
+      "The data type of the bits, inside the package.");
 }
 
 }  // namespace traingraph::python

@@ -132,8 +132,8 @@ auto made_without_gil(Make&& make) {
 }
 
 /// For messages.
-inline std::string label_of(const Tensor& tensor) {
-  return without_gil([&] { return tensor.label(); });
+inline std::string name_of(const Tensor& tensor) {
+  return without_gil([&] { return tensor.name(); });
 }
 
 /// `method` as Python calls it: without the GIL, for it may wait for a lock,

@@ -34,8 +34,26 @@ RestoreReport restore(CompiledGraph& self, const Path& path, bool strict) {
   });
 }
 
+/// C++ has two calls for state_dict(): errors name the one of Python.
+template <class Call>
+auto as_state_dict(Call call) {
+  const auto named = [](ErrorInfo info) {
+    info.op = "state_dict";
+    return info;
+  };
+  return without_gil([&] {
+    try {
+      return call();
+    } catch (const StateError& error) {
+      throw StateError(named(error.info()));
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument(named(error.info()));
+    }
+  });
+}
+
 StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
-  const auto tensors = without_gil([&] {
+  const auto tensors = as_state_dict([&] {
     self.synchronize();
     return self.state_tensors(with_optimizer);
   });
@@ -47,7 +65,7 @@ StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
     into.push_back({name, TensorData(bytes.data(), bytes.size())});
     result[py::str(name)] = array;
   }
-  without_gil([&] { self.read_state(into); });
+  as_state_dict([&] { self.read_state_dict(into); });
   return result;
 }
 
@@ -60,7 +78,8 @@ RestoreReport load_state_dict(CompiledGraph& self, const ArrayDict& mapping,
     return self.state_tensors(/*with_optimizer=*/true);
   });
   arrays.convert_floats_to(tensors);
-  return without_gil([&] { return self.load_state(arrays.list(), strict); });
+  return without_gil(
+      [&] { return self.load_state_dict(arrays.list(), strict); });
 }
 
 }  // namespace
@@ -104,13 +123,16 @@ void bind_checkpoint_types(py::module_& m) {
   using Report = RestoreReport;
   BoundClass<Report>(m, "RestoreReport",
                      "How a file or a mapping fits a graph; lists of names.")
-      .def_readonly("missing", &Report::missing, "Of the graph, and not given.")
+      .def_readonly("missing", &Report::missing,
+                    "Tensors that the graph has and that were not given.")
       .def_readonly("unexpected", &Report::unexpected,
-                    "Given, and not of the graph.")
-      .def_readonly("mismatched", &Report::mismatched,
-                    "Of both, and different; each entry says how.")
-      .def_readonly("metadata", &Report::metadata, "The user's own, of a file.")
-      .def_property_readonly("fits", &Report::fits, "All lists are empty.")
+                    "Tensors that were given and that the graph does not have.")
+      .def_readonly(
+          "mismatched", &Report::mismatched,
+          "Tensors that both have and that differ; each entry says how.")
+      .def_readonly("metadata", &Report::metadata,
+                    "Text of the user's own, which the file has.")
+      .def_property_readonly("fits", &Report::fits, "Are all lists empty?")
       .def("__repr__", [](const Report& self) {
         const auto count = [](const std::vector<std::string>& names) {
           return std::to_string(names.size());

@@ -14,13 +14,14 @@ using OptionalArrays = std::optional<ArrayDict>;
 void bind_memory(py::module_& m) {
   using Plan = PlanMemory;
   BoundClass<Plan>(m, "PlanMemory", "One plan's arena, in bytes.")
-      .def_readonly("arena_bytes", &Plan::arena_bytes, "What is allocated.")
+      .def_readonly("arena_bytes", &Plan::arena_bytes,
+                    "Bytes that the arena takes.")
       .def_readonly("live_peak_bytes", &Plan::live_peak_bytes,
                     "Largest number of bytes alive at one time.")
       .def_readonly("unplanned_bytes", &Plan::unplanned_bytes,
                     "The arena without any reuse.")
       .def_readonly("saved_bytes", &Plan::saved_bytes,
-                    "Kept from the forward for the gradient.")
+                    "Bytes that the forward keeps for the gradient.")
       .def_readonly("gradient_bytes", &Plan::gradient_bytes,
                     "All parameter gradients.")
       .def_readonly("workspace_bytes", &Plan::workspace_bytes)
@@ -36,12 +37,12 @@ void bind_memory(py::module_& m) {
       .def_readonly("constant_bytes", &Report::constant_bytes)
       .def_readonly("accumulator_bytes", &Report::accumulator_bytes,
                     "Gradient accumulators: of linkable graphs, and of those "
-                    "compiled with accumulates_gradients.")
+                    "compiled with accumulate_gradients.")
       .def_readonly("staging_bytes", &Report::staging_bytes,
                     "Transfer buffers of executions in flight; not part of the "
                     "sums.")
       .def_readonly("shared_bytes", &Report::shared_bytes,
-                    "Held by another graph on the device.")
+                    "Bytes that another graph on the device holds.")
       .def_readonly("step", &Report::step, "The plan of execute().")
       .def_readonly("phases", &Report::phases,
                     "The plan of execute_forward, execute_gradient and "
@@ -49,15 +50,16 @@ void bind_memory(py::module_& m) {
       .def_readonly("inference", &Report::inference,
                     "The plan of forward_for_inference and inference graphs.")
       .def_readonly("persistent_bytes", &Report::persistent_bytes,
-                    "Allocated by the first execution, whatever it is.")
-      .def_readonly("predicted_bytes", &Report::predicted_bytes,
-                    "Of the arenas allocated so far, as planned.")
+                    "Bytes that the first execution allocates, whatever it is.")
+      .def_readonly(
+          "predicted_bytes", &Report::predicted_bytes,
+          "Bytes of the arenas that are allocated so far, as planned.")
       .def_readonly("engine_bytes", &Report::engine_bytes,
                     "What the device's engine (MPSGraph) holds besides our "
                     "buffers, for the whole process: measured now, not "
                     "knowable before a run.")
       .def_readonly("allocated_bytes", &Report::allocated_bytes,
-                    "The same, as counted by the device.")
+                    "Bytes of these arenas, as the device counts them.")
       .def("total_bytes", &Report::total_bytes, py::arg("with_step"),
            py::arg("with_phases") = false, py::arg("with_inference") = false,
            "persistent_bytes plus the arenas that will be used.")
@@ -76,8 +78,8 @@ void warn_of_notes(const CompiledGraph& self) {
 
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
-             bool compute_all_gradients, bool accumulates_gradients,
-             Precision precision, bool reuses_memory, bool poisons_memory,
+             bool compute_all_gradients, bool accumulate_gradients,
+             Precision precision, bool reuse_memory, bool poison_memory,
              double max_gpu_ms, std::size_t batch_plans_bytes,
              const std::optional<DeviceLike>& verify,
              std::optional<double> verify_tolerance,
@@ -98,10 +100,10 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
       .disable_layer_fusion = disable_layer_fusion,
       .link_graphs = link_graphs,
       .compute_all_gradients = compute_all_gradients,
-      .accumulates_gradients = accumulates_gradients,
+      .accumulate_gradients = accumulate_gradients,
       .precision = precision,
-      .reuses_memory = reuses_memory,
-      .poisons_memory = poisons_memory,
+      .reuse_memory = reuse_memory,
+      .poison_memory = poison_memory,
       .max_gpu_ms = max_gpu_ms,
       .batch_plans_bytes = batch_plans_bytes,
       .verify = std::move(reference),
@@ -143,24 +145,24 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
       .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
            "Declares what each execution returns, name -> tensor.")
       .def_property_readonly("inputs", &declared<&CompiledGraph::inputs>,
-                             "What was declared, name -> tensor.")
+                             "The tensors that were declared, by name.")
       .def_property_readonly("loss_labels",
                              &declared<&CompiledGraph::loss_labels>,
-                             "What was declared, name -> tensor.")
+                             "The tensors that were declared, by name.")
       .def_property_readonly("loss_label_weights",
                              &declared<&CompiledGraph::loss_label_weights>,
-                             "What was declared, name -> tensor.")
+                             "The tensors that were declared, by name.")
       .def_property_readonly("outputs", &declared<&CompiledGraph::outputs>,
-                             "What was declared, name -> tensor.")
+                             "The tensors that were declared, by name.")
       .def(
           "compile", &compile, py::arg("device") = "any", py::kw_only(),
           py::arg("debug_layers") = false,
           py::arg("disable_layer_fusion") = false,
           py::arg("link_graphs") = false,
           py::arg("compute_all_gradients") = false,
-          py::arg("accumulates_gradients") = false,
+          py::arg("accumulate_gradients") = false,
           py::arg("precision") = Precision::Float32,
-          py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
+          py::arg("reuse_memory") = true, py::arg("poison_memory") = false,
           py::arg("max_gpu_ms") = CompileOptions{}.max_gpu_ms,
           whole("batch_plans_bytes") = CompileOptions{}.batch_plans_bytes,
           py::arg("verify") = py::none(),
@@ -181,13 +183,13 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "results and gradients of layers with is_debugging_enabled are "
           "readable. link_graphs: will be joined by link(). "
           "compute_all_gradients: also those of inputs. "
-          "accumulates_gradients: memory for execute_gradient(accumulate=...), "
+          "accumulate_gradients: memory for execute_gradient(accumulate=...), "
           "as many floats as the trained parameters have. precision: "
           "\"float32\", \"fast\" (products may round their operands), "
           "\"mixed_bfloat16\" or \"mixed_float16\" (products and what follows "
           "from them in 16 bits; parameters, optimizer buffers, statistics and "
-          "losses stay float32). reuses_memory=False: "
-          "every buffer has its own bytes. poisons_memory: freed ranges are "
+          "losses stay float32). reuse_memory=False: "
+          "every buffer has its own bytes. poison_memory: freed ranges are "
           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
           "that "
           "length (0: does not). batch_plans_bytes: memory of the host for "
@@ -226,7 +228,9 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
 void bind_compiled_graph(py::module_& m) {
   bind_memory(m);
   Handle<CompiledGraph, Graph> graph(
-      m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.");
+      m, "CompiledGraph",
+      "A graph that was made to run: TrainingGraph and InferenceGraph are "
+      "two.");
   bind_declarations(graph);
   bind_insight(graph);
   bind_checkpoint(graph);
@@ -307,7 +311,8 @@ void bind_compiled_graph(py::module_& m) {
       .def("synchronize", &CompiledGraph::synchronize,
            "Waits until every execution that was enqueued before is over.")
       .def("synchronize_updates", &CompiledGraph::synchronize_updates,
-           "Device to host for all parameters and running statistics.")
+           "Copies all parameters and running statistics from the device to "
+           "the host.")
       .def("plan_description", &CompiledGraph::plan_description,
            "The plans as text: units in order with offsets and lifetimes.");
 }

@@ -185,7 +185,7 @@ class Questions {
 Shape shape_of(const nodes::ConvolutionDescriptor& d) {
   const std::int64_t groups =
       d.is_depthwise ? d.input_feature_channels : d.groups;
-  return {d.output_feature_channels, d.kernel_sizes[0], d.kernel_sizes[1],
+  return {d.output_feature_channels, d.kernel_size[0], d.kernel_size[1],
           d.input_feature_channels / std::max<std::int64_t>(groups, 1)};
 }
 
@@ -195,8 +195,8 @@ class PythonConvolutionSource : public nodes::ConvolutionDataSource {
   nodes::ConvolutionDescriptor descriptor() const override {
     return questions_.value("descriptor", nodes::ConvolutionDescriptor());
   }
-  std::string label() const override {
-    return questions_.value("label", std::string());
+  std::string name() const override {
+    return questions_.value("name", std::string());
   }
   bool load() override { return questions_.load(); }
   void purge() override { questions_.purge(); }
@@ -229,8 +229,8 @@ class PythonNormalizationSource : public nodes::NormalizationDataSource {
   std::int64_t feature_channels() const override {
     return questions_.value("feature_channels", std::int64_t{0});
   }
-  std::string label() const override {
-    return questions_.value("label", std::string());
+  std::string name() const override {
+    return questions_.value("name", std::string());
   }
   bool load() override { return questions_.load(); }
   void purge() override { questions_.purge(); }

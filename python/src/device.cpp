@@ -73,10 +73,10 @@ void bind_device(py::module_& m) {
           "null", [] { return make(DeviceType::Null); },
           "Runs everything but kernels; results are zeros. For tests.")
       .def_property_readonly("type", never_waits(&Device::type),
-                             "What was asked for.")
+                             "The type that was asked for.")
       .def_property_readonly("actual_device_type",
                              never_waits(&Device::actual_device_type),
-                             "What `any` resolved to.")
+                             "The type that `any` resolved to.")
       .def_property_readonly("name", never_waits(&Device::name))
       .def_property_readonly("gpu_devices", never_waits(&Device::gpu_devices),
                              "Names of the GPUs used; empty for the CPU.")
@@ -107,12 +107,11 @@ void bind_device(py::module_& m) {
         "Threads of the device \"cpu\". At first OMP_NUM_THREADS where that "
         "is set, else the processors of the affinity mask, or as many as the "
         "CPU quota of the container pays for, whichever is less.");
-  m.def(
-      "set_num_threads", &set_num_threads, py::arg("count"),
-      py::call_guard<WithoutGil>(),
-      "For graphs that are compiled from now on; those that are compiled keep "
-      "their device, and share no parameters with graphs on the new one. "
-      "Raises InvalidArgument unless 1 <= count <= 1024.");
+  m.def("set_num_threads", &set_num_threads, py::arg("count"),
+        py::call_guard<WithoutGil>(),
+        "Sets the threads of graphs that are compiled from now on; those that "
+        "are compiled keep their device, and share no parameters with graphs "
+        "on the new one. Raises InvalidArgument unless 1 <= count <= 1024.");
 }
 
 }  // namespace traingraph::python

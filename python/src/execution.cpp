@@ -87,7 +87,8 @@ void bind_layer_time(py::module_& m) {
   BoundClass<Class>(
       m, "LayerTime",
       "Device time of a row of report() in one execution, in seconds.")
-      .def_readonly("layer", &Class::layer, "As in rows of report().")
+      .def_readonly("layer", &Class::layer,
+                    "The layer is called as in the rows of report().")
       .def_readonly("forward", &Class::forward)
       .def_readonly("gradient", &Class::gradient)
       .def_readonly("update", &Class::update)
@@ -116,7 +117,7 @@ void bind_result(py::module_& m) {
           "there is none, or one has no reduction.")
       .def_property_readonly(
           "losses", &losses,
-          "Each loss by its layer's label (\"mse:2\" for the layer's second "
+          "Each loss by its layer's name (\"mse:2\" for the layer's second "
           "node). Those without a reduction are no numbers, and missing: "
           "declare them as outputs.")
       .def_property_readonly("has_loss",
@@ -184,7 +185,8 @@ void bind_future(py::module_& m) {
             return ErrorOrNone(
                 to_python(without_gil([&] { return self.exception(); })));
           },
-          "None while running and after success; never blocks.")
+          "The error of the work; None while it runs and after success. Never "
+          "blocks.")
       .def(
           "add_done_callback",
           [](const Execution& self, const DoneCallback& callback) {
@@ -205,18 +207,18 @@ void bind_future(py::module_& m) {
             return awaiting("send", self, py::make_tuple(value));
           },
           py::arg("value"),
-          "For event loops: with throw() and close() an execution is a "
+          "Continues the wait: with throw() and close() an execution is a "
           "coroutine, which asyncio.create_task() and asyncio.run() take.")
       .def(
           "throw",
           [](const py::object& self, const py::args& error) {
             return awaiting("throw", self, error);
           },
-          "For event loops: ends the wait; asyncio.CancelledError cancels the "
-          "execution.")
+          "Ends the wait, as event loops do; asyncio.CancelledError cancels "
+          "the execution.")
       .def(
           "close", [](const Execution&) {},
-          "For event loops. A wait goes with its task; the work goes on.");
+          "Ends the wait with its task, as event loops do; the work goes on.");
 }
 
 }  // namespace

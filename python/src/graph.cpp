@@ -71,54 +71,52 @@ void bind_graph(py::module_& m) {
           "Same elements, other shape; one size may be -1.")
       .def(
           "transpose",
-          [](Graph& self, const Shape& dimensions, const Tensor& source) {
-            return without_gil(
-                [&] { return self.transpose(dimensions, source); });
+          [](Graph& self, const Shape& axes, const Tensor& source) {
+            return without_gil([&] { return self.transpose(axes, source); });
           },
-          py::arg("dimensions"), py::arg("source"),
-          "Result axis k is source axis dimensions[k].")
+          py::arg("axes"), py::arg("source"),
+          "Result axis k is source axis axes[k].")
       .def("concatenate", &Graph::concatenate, py::arg("sources"),
-           whole("dimension") = 1)
+           whole("axis") = 1)
       .def(
           "split",
           [](Graph& self, const Tensor& source, std::int64_t count,
-             std::int64_t dimension) {
-            return without_gil(
-                [&] { return self.split(source, count, dimension); });
+             std::int64_t axis) {
+            return without_gil([&] { return self.split(source, count, axis); });
           },
-          py::arg("source"), whole("split_count"), whole("dimension"),
+          py::arg("source"), whole("split_count"), whole("axis"),
           "Parts of ceil(size / split_count); the last may be smaller.")
       .def(
           "split",
           [](Graph& self, const Tensor& source, const Shape& lengths,
-             std::int64_t dimension) {
+             std::int64_t axis) {
             return without_gil(
-                [&] { return self.split(source, lengths, dimension); });
+                [&] { return self.split(source, lengths, axis); });
           },
-          py::arg("source"), py::arg("split_section_lengths"),
-          whole("dimension"), "Parts of these lengths.")
+          py::arg("source"), py::arg("split_section_lengths"), whole("axis"),
+          "Parts of these lengths.")
       .def("select", &Graph::select, py::arg("sources"), py::arg("condition"),
            "sources = [x, y]: x where `condition` is true, else y.")
       .def(
           "gather",
-          [](Graph& self, std::int64_t dimension, const Tensor& source,
+          [](Graph& self, std::int64_t axis, const Tensor& source,
              const Tensor& indices) {
             return without_gil(
-                [&] { return self.gather(dimension, source, indices); });
+                [&] { return self.gather(axis, source, indices); });
           },
-          whole("dimension"), py::arg("source"), py::arg("indices"),
+          whole("axis"), py::arg("source"), py::arg("indices"),
           "The elements of `source` that `indices` name; see layers.Gather.")
       .def(
           "scatter",
-          [](Graph& self, std::int64_t dimension, const Tensor& source,
+          [](Graph& self, std::int64_t axis, const Tensor& source,
              const Tensor& indices, const Tensor& copy_from,
              ReductionType reduction_type) {
             return without_gil([&] {
-              return self.scatter(dimension, source, indices, copy_from,
+              return self.scatter(axis, source, indices, copy_from,
                                   reduction_type);
             });
           },
-          whole("dimension"), py::arg("source"), py::arg("indices"),
+          whole("axis"), py::arg("source"), py::arg("indices"),
           py::arg("copy_from"), py::arg("reduction_type") = "none",
           "A copy of `copy_from` with those of `source` where `indices` name; "
           "see layers.Scatter.");

@@ -14,23 +14,23 @@ void bind_layer(py::module_& m) {
       .def_property_readonly("layer_id", &Layer::layer_id,
                              "Unique in the process.")
       .def_property(
-          "label", [](const Layer& self) { return self.label(); },
-          py::cpp_function(&Layer::set_label, py::call_guard<WithoutGil>()),
+          "name", [](const Layer& self) { return self.name(); },
+          py::cpp_function(&Layer::set_name, py::call_guard<WithoutGil>()),
           "Unique in its graph; errors, reports and pictures use it, and "
           "parameters are named after it: \"fc.weights\". Without one a layer "
           "gets its class's with its first node: \"fully_connected_2\". Cannot "
           "be set after that.")
       .def_readwrite("is_debugging_enabled", &Layer::is_debugging_enabled,
-                     "With compile(debug_layers=True): results and gradients "
-                     "are readable after each execution.")
+                     "Are results and gradients readable, with "
+                     "compile(debug_layers=True), after each execution.")
       .def_property("compute_type", &Layer::compute_type,
                     &Layer::set_compute_type,
                     "The float type that this layer computes in and gives its "
                     "results in, whatever compile(precision=) says; None: "
                     "what that says. Losses stay float32. Read by compile().")
-      .def_property_readonly("device_type", &Layer::device_type,
-                             "Where the layer runs: the device of the last "
-                             "compile. None before.")
+      .def_property_readonly(
+          "device_type", &Layer::device_type,
+          "The type of the device that the last compile was for; None before.")
       .def_property_readonly("parameters", &Layer::parameters,
                              "What an optimizer may train, in a fixed order.")
       .def_property_readonly("statistics", &Layer::statistics,
@@ -43,7 +43,7 @@ void bind_layer(py::module_& m) {
         return "<" +
                py::str(py::type::of(self).attr("__name__"))
                    .cast<std::string>() +
-               " \"" + self.attr("label").cast<std::string>() + "\">";
+               " \"" + self.attr("name").cast<std::string>() + "\">";
       });
 }
 
@@ -73,18 +73,18 @@ void bind_activation_base(py::module_& m) {
   using Class = layers::Activation;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "Activation", "y = f(x) for every element.")
-      .def(py::init([](const Descriptor& descriptor, const std::string& label) {
-             return make_layer<Class>(label, descriptor);
+      .def(py::init([](const Descriptor& descriptor, const std::string& name) {
+             return make_layer<Class>(name, descriptor);
            }),
-           py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
+           py::arg("descriptor"), py::kw_only(), py::arg("name") = "")
       .def(py::init([](ActivationType type, std::optional<float> a,
                        std::optional<float> b, std::optional<float> c,
-                       const std::string& label) {
-             return make_layer<Class>(label, make_activation(type, a, b, c));
+                       const std::string& name) {
+             return make_layer<Class>(name, make_activation(type, a, b, c));
            }),
            py::arg("activation_type"), py::arg("a") = py::none(),
            py::arg("b") = py::none(), py::arg("c") = py::none(), py::kw_only(),
-           py::arg("label") = "")
+           py::arg("name") = "")
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 
@@ -96,15 +96,15 @@ void bind_prelu(py::module_& m) {
       "or one for each channel, axis 1. weights: (1), (C) or (1, C, 1, 1), "
       "else count of them with the value slope.")
       .def(py::init(
-               [](std::int64_t count, float slope, const std::string& label) {
-                 return make_layer<Class>(label, count, slope);
+               [](std::int64_t count, float slope, const std::string& name) {
+                 return make_layer<Class>(name, count, slope);
                }),
            whole("count") = 1, py::arg("slope") = 0.25, py::kw_only(),
-           py::arg("label") = "")
-      .def(py::init([](const TensorOrArray& weights, const std::string& label) {
-             return make_layer<Class>(label, to_tensor(weights, "weights"));
+           py::arg("name") = "")
+      .def(py::init([](const TensorOrArray& weights, const std::string& name) {
+             return make_layer<Class>(name, to_tensor(weights, "weights"));
            }),
-           py::kw_only(), py::arg("weights"), py::arg("label") = "")
+           py::kw_only(), py::arg("weights"), py::arg("name") = "")
       .def_property_readonly("weights", copied(&Class::weights))
       .def_property_readonly("weights_parameter", &Class::weights_parameter);
 }
@@ -186,9 +186,9 @@ void bind_elementwise(py::module_& m) {
       .def_property_readonly("seed", &Dropout::seed);
   SimpleLayer<Softmax, Layer, SoftmaxOperation, std::int64_t>::bind(
       m, "Softmax", "exp(x) / sum(exp(x)) over one axis, or its logarithm.",
-      py::arg("operation") = "softmax", whole("dimension") = 1)
+      py::arg("operation") = "softmax", whole("axis") = 1)
       .def_property_readonly("operation", &Softmax::operation)
-      .def_property_readonly("dimension", &Softmax::dimension);
+      .def_property_readonly("axis", &Softmax::axis);
 }
 
 void bind_layout(py::module_& m) {
@@ -198,9 +198,8 @@ void bind_layout(py::module_& m) {
       py::arg("shape"))
       .def_property_readonly("shape", &Reshape::shape);
   SimpleLayer<Transpose, Layer, Shape>::bind(
-      m, "Transpose", "Result axis k is source axis dimensions[k].",
-      py::arg("dimensions"))
-      .def_property_readonly("dimensions", &Transpose::dimensions);
+      m, "Transpose", "Result axis k is source axis axes[k].", py::arg("axes"))
+      .def_property_readonly("axes", &Transpose::axes);
   SimpleLayer<Upsample, Layer, Shape, SampleMode, bool>::bind(
       m, "Upsample",
       "Images (N, C, H, W) at the size `shape`, (height, width), or sequences "
@@ -214,20 +213,20 @@ void bind_layout(py::module_& m) {
           "Are the first and the last samples those of the source? Else the "
           "edges of the image are. For linear sampling.");
   SimpleLayer<Concatenation, Layer, std::int64_t>::bind(
-      m, "Concatenation", "Sources of equal sizes but on `dimension`.",
-      whole("dimension") = 1)
-      .def_property_readonly("dimension", &Concatenation::dimension);
+      m, "Concatenation", "Sources of equal sizes but on `axis`.",
+      whole("axis") = 1)
+      .def_property_readonly("axis", &Concatenation::axis);
   SimpleLayer<Split, Layer, std::int64_t, std::int64_t>::bind(
       m, "Split",
       "Parts of ceil(size / split_count), or of split_section_lengths.",
-      whole("split_count"), whole("dimension"))
+      whole("split_count"), whole("axis"))
       .def(py::init([](const py::typing::List<py::int_>& lengths,
-                       std::int64_t dimension, const std::string& label) {
-             return make_layer<Split>(label, lengths.cast<Shape>(), dimension);
+                       std::int64_t axis, const std::string& name) {
+             return make_layer<Split>(name, lengths.cast<Shape>(), axis);
            }),
-           py::arg("split_section_lengths"), whole("dimension"), py::kw_only(),
-           py::arg("label") = "")
-      .def_property_readonly("dimension", &Split::dimension)
+           py::arg("split_section_lengths"), whole("axis"), py::kw_only(),
+           py::arg("name") = "")
+      .def_property_readonly("axis", &Split::axis)
       .def_property_readonly("split_count", &Split::split_count)
       .def_property_readonly("split_section_lengths",
                              &Split::split_section_lengths);
@@ -246,10 +245,10 @@ std::vector<std::int64_t> list_of(const Shape& sizes) {
 template <class Class>
 void bind_padding_of(py::module_& m, const char* name, const char* doc) {
   BoundClass<Class, layers::Padding, std::shared_ptr<Class>>(m, name, doc)
-      .def(py::init([](const Shape& padding, const std::string& label) {
-             return make_layer<Class>(label, list_of(padding));
+      .def(py::init([](const Shape& padding, const std::string& name) {
+             return make_layer<Class>(name, list_of(padding));
            }),
-           py::arg("padding"), py::kw_only(), py::arg("label") = "");
+           py::arg("padding"), py::kw_only(), py::arg("name") = "");
 }
 
 void bind_padding(py::module_& m) {
@@ -259,12 +258,11 @@ void bind_padding(py::module_& m) {
       "Pads height and width by one size, (left, right), or (top, bottom, "
       "left, right).")
       .def(py::init([](PaddingType type, const Shape& padding, float value,
-                       const std::string& label) {
-             return make_layer<Class>(label, type, list_of(padding), value);
+                       const std::string& name) {
+             return make_layer<Class>(name, type, list_of(padding), value);
            }),
            py::arg("padding_type"), py::arg("padding"),
-           py::arg("constant_value") = 0.0, py::kw_only(),
-           py::arg("label") = "")
+           py::arg("constant_value") = 0.0, py::kw_only(), py::arg("name") = "")
       .def_property_readonly("padding_type", &Class::padding_type)
       .def_property_readonly("padding_top", &Class::padding_top)
       .def_property_readonly("padding_bottom", &Class::padding_bottom)
@@ -282,28 +280,19 @@ void bind_padding(py::module_& m) {
   BoundClass<Constant, Class, std::shared_ptr<Constant>>(m, "ConstantPadding",
                                                          "Pads with one value.")
       .def(py::init(
-               [](const Shape& padding, float value, const std::string& label) {
-                 return make_layer<Constant>(label, list_of(padding), value);
+               [](const Shape& padding, float value, const std::string& name) {
+                 return make_layer<Constant>(name, list_of(padding), value);
                }),
            py::arg("padding"), py::arg("constant_value"), py::kw_only(),
-           py::arg("label") = "");
+           py::arg("name") = "");
 }
 
 void bind_reduction(py::module_& m) {
   using Class = layers::Reduction;
   SimpleLayer<Class, Layer, ReductionType, Shape>::bind(
-      m, "Reduction",
-      "Reduced axes stay with size 1; no dimensions are all of them.",
-      py::arg("reduction_type"), py::arg("dimensions") = py::tuple())
-      .def(py::init([](ReductionType type, std::int64_t dimension,
-                       const std::string& label) {
-             return make_layer<Class>(label, type, dimension);
-           }),
-           py::arg("reduction_type"), py::kw_only(), whole("dimension"),
-           py::arg("label") = "")
-      .def_property_readonly("reduction_type", &Class::reduction_type)
-      .def_property_readonly("dimension", &Class::dimension)
-      .def_property_readonly("dimensions", &Class::dimensions);
+      m, "Reduction", "Reduced axes stay with size 1; no axes are all of them.",
+      py::arg("reduction_type"), py::arg("axes") = py::tuple())
+      .def_property_readonly("axes", &Class::axes);
 }
 
 template <class Class>

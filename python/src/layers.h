@@ -31,7 +31,7 @@ inline Pair padding_sizes_of(const char* op, PaddingPolicy policy,
 /// The fields that both window descriptors have, comparison and copying.
 template <class Descriptor>
 void bind_window_fields(BoundClass<Descriptor>& type) {
-  type.def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
+  type.def_readonly("kernel_size", &Descriptor::kernel_size)
       .def_readonly("strides", &Descriptor::strides)
       .def_readonly("dilation_rates", &Descriptor::dilation_rates)
       .def_readonly("padding_policy", &Descriptor::padding_policy)

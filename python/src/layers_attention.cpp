@@ -20,9 +20,9 @@ void with_attention_rows(Def def) {
       row_or_none("value_dimension",
                   &MultiheadAttentionDescriptor::value_dimension),
       row("dropout", &MultiheadAttentionDescriptor::dropout),
-      row("has_biases", &MultiheadAttentionDescriptor::has_biases),
-      row("has_attention_biases",
-          &MultiheadAttentionDescriptor::has_attention_biases),
+      row("uses_biases", &MultiheadAttentionDescriptor::uses_biases),
+      row("uses_attention_biases",
+          &MultiheadAttentionDescriptor::uses_attention_biases),
       row("adds_zero_attention",
           &MultiheadAttentionDescriptor::adds_zero_attention));
 }

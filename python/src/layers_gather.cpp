@@ -9,10 +9,10 @@ namespace {
 
 constexpr const char* kGatherDoc =
     "Sources `source` and `indices` (int32 or int64): the elements of the "
-    "source that the indices name along axis `dimension`.\n\n"
+    "source that the indices name along `axis`.\n\n"
     "Indices of the source's rank name one element each "
     "(numpy.take_along_axis), indices of one axis whole slices (numpy.take): "
-    "source (N, C, W), dimension 1, indices (M) give (N, M, W). They are 0 to "
+    "source (N, C, W), axis 1, indices (M) give (N, M, W). They are 0 to "
     "size - 1. InvalidArgument names the tensor, the element and the range: "
     "from the call for data, from the execution for what the graph computes; "
     "there a GPU, which cannot, makes the result NaN.";
@@ -20,7 +20,7 @@ constexpr const char* kGatherDoc =
 constexpr const char* kScatterDoc =
     "Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of "
     "copy_from in which the elements that the indices name along axis "
-    "`dimension` are those of the source (\"none\") or have them added "
+    "`axis` are those of the source (\"none\") or have them added "
     "(\"sum\").\n\n"
     "Indices are as Gather's; the source has the shape of what Gather would "
     "take from copy_from. Where several sources meet, \"none\" keeps the last "
@@ -65,13 +65,13 @@ struct Sizes {
 void bind_gather(py::module_& m) {
   using layers::Gather;
   SimpleLayer<Gather, Layer, std::int64_t>::bind(m, "Gather", kGatherDoc,
-                                                 whole("dimension"))
-      .def_property_readonly("dimension", &Gather::dimension);
+                                                 whole("axis"))
+      .def_property_readonly("axis", &Gather::axis);
   using layers::Scatter;
   SimpleLayer<Scatter, Layer, std::int64_t, ReductionType>::bind(
-      m, "Scatter", kScatterDoc, whole("dimension"),
+      m, "Scatter", kScatterDoc, whole("axis"),
       py::arg("reduction_type") = "none")
-      .def_property_readonly("dimension", &Scatter::dimension)
+      .def_property_readonly("axis", &Scatter::axis)
       .def_property_readonly("reduction_type", &Scatter::reduction_type);
 }
 
@@ -85,7 +85,7 @@ void bind_embedding(py::module_& m) {
   def_layer<Options>(type, "Embedding",
                      plain<EmbeddingDescriptor>("descriptor"), weights,
                      py::kw_only(), initializer);
-  const auto build = [](const std::string& label, const Sizes& sizes,
+  const auto build = [](const std::string& name, const Sizes& sizes,
                         EmbeddingDescriptor descriptor,
                         const Options& options) {
     const auto own = [&] {
@@ -96,10 +96,10 @@ void bind_embedding(py::module_& m) {
     descriptor.embedding_dimension =
         sizes.dimension ? *sizes.dimension : own().embedding_dimension;
     descriptor.validate();
-    return make_layer<Class>(label, descriptor, options);
+    return make_layer<Class>(name, descriptor, options);
   };
   with_embedding_rows([&](const auto&... rows) {
-    def_labelled<Sizes, EmbeddingDescriptor, Options>(
+    def_named<Sizes, EmbeddingDescriptor, Options>(
         type, "Embedding", build, row("embedding_count", &Sizes::count),
         row("embedding_dimension", &Sizes::dimension), rows..., py::kw_only(),
         weights, initializer);

@@ -7,10 +7,10 @@
 namespace traingraph::python {
 namespace {
 
-/// What the forms of a descriptor, and of a layer, have besides. No stride is
-/// the kernel size.
+/// What the forms of a descriptor, and of a layer, have besides. No strides
+/// are the kernel size.
 struct PoolingWindow {
-  OptionalPair padding_sizes, kernel_size, kernel_sizes, stride, strides;
+  OptionalPair padding_sizes, kernel_size, strides;
   PaddingSpec padding{PaddingPolicy::Valid};
 };
 /// Of Pooling itself.
@@ -30,7 +30,7 @@ void bind_pooling_descriptor(py::module_& m) {
   BoundClass<PoolingDescriptor> type(
       m, "PoolingDescriptor", "Pairs are (height, width), or one integer.");
   const auto window =
-      std::tuple(required("kernel_sizes", &PoolingDescriptor::kernel_sizes),
+      std::tuple(required("kernel_size", &PoolingDescriptor::kernel_size),
                  row("strides", &PoolingDescriptor::strides),
                  row("dilation_rates", &PoolingDescriptor::dilation_rates),
                  row("padding_policy", &PoolingDescriptor::padding_policy),
@@ -82,29 +82,25 @@ template <class Class, class... Counts>
 void bind_pooling_of(py::module_& m, const char* name, const char* doc,
                      const Counts&... counts) {
   BoundClass<Class, layers::Pooling, std::shared_ptr<Class>> type(m, name, doc);
-  const auto build = [name](const std::string& label,
-                            const PoolingDescriptor& descriptor,
-                            const PoolingWindow& given) {
-    const Pair kernel = one_of(name, "kernel_size", given.kernel_size,
-                               "kernel_sizes", given.kernel_sizes, Pair{});
-    const Pair stride =
-        one_of(name, "stride", given.stride, "strides", given.strides, kernel);
+  const auto build = [](const std::string& name,
+                        const PoolingDescriptor& descriptor,
+                        const PoolingWindow& given) {
+    const Pair kernel = given.kernel_size.value_or(Pair{});
+    const Pair strides = given.strides.value_or(kernel);
     const auto& [policy, sizes] = given.padding;
     if constexpr (sizeof...(Counts) == 0) {
-      return make_layer<Class>(label, kernel, stride, policy, sizes,
+      return make_layer<Class>(name, kernel, strides, policy, sizes,
                                descriptor.dilation_rates, descriptor.ceil_mode);
     } else {
-      return make_layer<Class>(label, kernel, stride, policy, sizes,
+      return make_layer<Class>(name, kernel, strides, policy, sizes,
                                descriptor.count_includes_padding,
                                descriptor.dilation_rates, descriptor.ceil_mode);
     }
   };
-  def_labelled<PoolingDescriptor, PoolingWindow>(
+  def_named<PoolingDescriptor, PoolingWindow>(
       type, name, build, row("kernel_size", &PoolingWindow::kernel_size),
-      row("stride", &PoolingWindow::stride),
-      row("padding", &PoolingWindow::padding), counts..., py::kw_only(),
-      row("kernel_sizes", &PoolingWindow::kernel_sizes),
       row("strides", &PoolingWindow::strides),
+      row("padding", &PoolingWindow::padding), counts..., py::kw_only(),
       row("dilation_rates", &PoolingDescriptor::dilation_rates),
       row("ceil_mode", &PoolingDescriptor::ceil_mode));
 }
@@ -120,34 +116,35 @@ void bind_window_layers(py::module_& m) {
       "image of one row.");
   def_layer(type, "Pooling", plain<PoolingDescriptor>("descriptor"),
             py::kw_only());
-  const auto build = [](const std::string& label, PoolingDescriptor descriptor,
+  const auto build = [](const std::string& name, PoolingDescriptor descriptor,
                         const SamePadding& given) {
     descriptor.padding_policy = given.padding.policy;
     PoolingWindow window;
     window.padding_sizes = given.padding.sizes;
-    return make_layer<Class>(label, validated(descriptor, window));
+    return make_layer<Class>(name, validated(descriptor, window));
   };
-  def_labelled<PoolingDescriptor, SamePadding>(
+  def_named<PoolingDescriptor, SamePadding>(
       type, "Pooling", build,
       required("pooling_type", &PoolingDescriptor::pooling_type),
-      required("kernel_size", &PoolingDescriptor::kernel_sizes),
+      required("kernel_size", &PoolingDescriptor::kernel_size),
       row("strides", &PoolingDescriptor::strides),
       row("padding", &SamePadding::padding), py::kw_only(),
       row("dilation_rates", &PoolingDescriptor::dilation_rates),
       row("count_includes_padding", &PoolingDescriptor::count_includes_padding),
       row("ceil_mode", &PoolingDescriptor::ceil_mode));
   type.def_property_readonly("descriptor", &Class::descriptor);
-  bind_pooling_of<layers::MaxPooling>(
-      m, "MaxPooling",
-      "The largest sample of each window; padding never wins. No stride is the "
-      "kernel size.");
+  bind_pooling_of<layers::MaxPooling>(m, "MaxPooling",
+                                      "The largest sample of each window; "
+                                      "padding never wins. No strides are the "
+                                      "kernel size.");
   bind_pooling_of<layers::L2NormPooling>(
       m, "L2NormPooling",
-      "The root of the sum of squares of each window. No stride is the kernel "
+      "The root of the sum of squares of each window. No strides are the "
+      "kernel "
       "size.");
   bind_pooling_of<layers::AveragePooling>(
       m, "AveragePooling",
-      "The mean of each window, with or without padded samples. No stride is "
+      "The mean of each window, with or without padded samples. No strides are "
       "the kernel size.",
       row("count_includes_padding",
           &PoolingDescriptor::count_includes_padding));

@@ -19,11 +19,12 @@ void with_lstm_rows(Def def) {
       row("batch_first", &LSTMDescriptor::batch_first,
           "Sequences are (batch, time, features), else (time, batch, "
           "features)."),
-      row("is_bidirectional", &LSTMDescriptor::is_bidirectional),
+      row("bidirectional", &LSTMDescriptor::bidirectional),
       row("returns_sequences", &LSTMDescriptor::returns_sequences,
           "False: the output is the last hidden state."),
       row("dropout", &LSTMDescriptor::dropout,
-          "Of the outputs of all layers but the last, in training."),
+          "The rate of dropout, in training, of the outputs of all layers but "
+          "the last."),
       row("result_mode", &LSTMDescriptor::result_mode));
   def(sizes, options);
 }

@@ -9,7 +9,7 @@ namespace {
 
 /// What the forms of a convolution's descriptor, and of a layer, have besides.
 struct ConvolutionWindow {
-  OptionalPair padding_sizes, kernel_size, kernel_sizes, strides, stride;
+  OptionalPair padding_sizes, kernel_size;
   PaddingSpec padding;
   std::int64_t channel_multiplier = 1;
 };
@@ -34,7 +34,7 @@ void bind_convolution_descriptor(py::module_& m) {
   BoundClass<ConvolutionDescriptor> type(
       m, "ConvolutionDescriptor", "Pairs are (height, width), or one integer.");
   const auto kernel =
-      required("kernel_sizes", &ConvolutionDescriptor::kernel_sizes);
+      required("kernel_size", &ConvolutionDescriptor::kernel_size);
   const auto in = required("input_feature_channel_count",
                            &ConvolutionDescriptor::input_feature_channel_count);
   const auto out =
@@ -74,15 +74,15 @@ void bind_convolution_descriptor(py::module_& m) {
         window...);
     type.def(py::init([](std::int64_t in, std::int64_t out) {
                ConvolutionDescriptor descriptor{
-                   .kernel_sizes = kOnes,
+                   .kernel_size = kOnes,
                    .input_feature_channel_count = in,
                    .output_feature_channel_count = out};
                descriptor.validate();
-               descriptor.kernel_sizes = {};
+               descriptor.kernel_size = {};
                return descriptor;
              }),
              py::kw_only(), rows::keyword(in), rows::keyword(out),
-             "Of a FullyConnected layer.");
+             "Describes a FullyConnected layer.");
     def_static(
         "transposed", "",
         [padded](const ConvolutionDescriptor& options,
@@ -141,22 +141,18 @@ void bind_convolution(py::module_& m) {
       "integer "
       "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.");
   const auto build =
-      [](const std::string& label, ConvolutionDescriptor descriptor,
+      [](const std::string& name, ConvolutionDescriptor descriptor,
          const ConvolutionWindow& given, const WeightOptions& options) {
-        descriptor.kernel_sizes =
-            one_of("Convolution", "kernel_size", given.kernel_size,
-                   "kernel_sizes", given.kernel_sizes, Pair{});
-        descriptor.strides = one_of("Convolution", "strides", given.strides,
-                                    "stride", given.stride, kOnes);
+        descriptor.kernel_size = given.kernel_size.value_or(Pair{});
         descriptor.padding_policy = given.padding.policy;
         descriptor.padding_sizes = given.padding.sizes;
-        return make_layer<Class>(label, descriptor, options);
+        return make_layer<Class>(name, descriptor, options);
       };
   with_weights([&](const auto&... weights) {
     def_layer<WeightOptions>(type, "Convolution",
                              plain<ConvolutionDescriptor>("descriptor"),
                              py::kw_only(), weights...);
-    def_labelled<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
+    def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
         type, "Convolution", build,
         required("input_feature_channel_count",
                  &ConvolutionDescriptor::input_feature_channel_count),
@@ -164,12 +160,11 @@ void bind_convolution(py::module_& m) {
                  &ConvolutionDescriptor::output_feature_channel_count),
         row("kernel_size", &ConvolutionWindow::kernel_size), py::kw_only(),
         row("padding", &ConvolutionWindow::padding),
-        row("strides", &ConvolutionWindow::strides),
+        row("strides", &ConvolutionDescriptor::strides),
         row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
         row("group_count", &ConvolutionDescriptor::group_count),
         row("convolution_type", &ConvolutionDescriptor::convolution_type),
-        row("kernel_sizes", &ConvolutionWindow::kernel_sizes),
-        row("stride", &ConvolutionWindow::stride), weights...);
+        weights...);
   });
   type.def_property_readonly("descriptor", &Class::descriptor);
 }
@@ -183,7 +178,7 @@ void bind_fully_connected(py::module_& m) {
       "(out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, "
       "out). Those not given are created, with `initializer` (Glorot uniform) "
       "and zeros. A descriptor is that of a 1 x 1 convolution; its "
-      "kernel_sizes may be left out, or be (in, out), as programs for ML "
+      "kernel_size may be left out, or be (in, out), as programs for ML "
       "Compute have it.");
   with_weights([&](const auto&... weights) {
     def_layer<WeightOptions>(type, "FullyConnected",
@@ -197,12 +192,12 @@ void bind_fully_connected(py::module_& m) {
   });
   type.def(py::init([](const TensorOrArray& weights,
                        const std::optional<TensorOrArray>& biases,
-                       bool uses_biases, const std::string& label) {
-             return make_layer<Class>(label, to_tensor(weights, "weights"),
+                       bool uses_biases, const std::string& name) {
+             return make_layer<Class>(name, to_tensor(weights, "weights"),
                                       to_tensor(biases, "biases"), uses_biases);
            }),
            py::kw_only(), py::arg("weights"), py::arg("biases") = py::none(),
-           py::arg("uses_biases") = true, py::arg("label") = "")
+           py::arg("uses_biases") = true, py::arg("name") = "")
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 

@@ -16,15 +16,15 @@ struct Weights {
 
 /// A loss of one type, of a descriptor that names the same.
 template <class Class, class... Weights>
-std::shared_ptr<Class> make_from(const std::string& label,
+std::shared_ptr<Class> make_from(const std::string& name,
                                  const LossDescriptor& descriptor,
                                  const Weights&... weights) {
-  auto loss = make_layer<Class>(label, descriptor, weights...);
+  auto loss = make_layer<Class>(name, descriptor, weights...);
   const LossType type = loss->descriptor().loss_type;
   if (type == descriptor.loss_type) return loss;
   throw InvalidArgument(
       ErrorInfo{.op = "Loss",
-                .node = label,
+                .node = name,
                 .what = "loss_type is another than that of the class",
                 .expected = std::string(to_string(type)),
                 .got = std::string(to_string(descriptor.loss_type)),
@@ -39,27 +39,27 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
       std::is_constructible_v<Class, const LossDescriptor&, Tensor, Tensor>;
   BoundClass<Class, Loss, std::shared_ptr<Class>> type(m, name, doc);
   const auto def = [&](const auto&... weights) {
-    def_labelled<Weights>(
+    def_named<Weights>(
         type, name,
-        [](const std::string& label, const LossDescriptor& descriptor,
+        [](const std::string& name, const LossDescriptor& descriptor,
            const Weights& given) {
           if constexpr (kIsOfClasses) {
-            return make_from<Class>(label, descriptor, given.weights,
+            return make_from<Class>(name, descriptor, given.weights,
                                     given.class_weights);
           } else {
-            return make_from<Class>(label, descriptor, given.weights);
+            return make_from<Class>(name, descriptor, given.weights);
           }
         },
         plain<LossDescriptor>("descriptor"), py::kw_only(), weights...);
-    def_labelled<LossDescriptor, Weights>(
+    def_named<LossDescriptor, Weights>(
         type, name,
-        [](const std::string& label, const LossDescriptor& options,
+        [](const std::string& name, const LossDescriptor& options,
            const Weights& given) {
           if constexpr (kIsOfClasses) {
-            return make_layer<Class>(label, options, given.weights,
+            return make_layer<Class>(name, options, given.weights,
                                      given.class_weights);
           } else {
-            return make_layer<Class>(label, options, given.weights);
+            return make_layer<Class>(name, options, given.weights);
           }
         },
         row("reduction_type", &LossDescriptor::reduction_type), py::kw_only(),
@@ -96,11 +96,11 @@ void bind_losses(py::module_& m) {
       "those of the class losses may be int32 or int64 indices of classes, "
       "(N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to "
       "the element losses; class_weights: one for each class.");
-  def_labelled<Weights>(
+  def_named<Weights>(
       type, "Loss",
-      [](const std::string& label, const LossDescriptor& descriptor,
+      [](const std::string& name, const LossDescriptor& descriptor,
          const Weights& given) {
-        return make_layer<Loss>(label, descriptor, given.weights,
+        return make_layer<Loss>(name, descriptor, given.weights,
                                 given.class_weights);
       },
       plain<LossDescriptor>("descriptor"), row("weights", &Weights::weights),

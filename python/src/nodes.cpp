@@ -97,8 +97,9 @@ void bind_state(py::module_& m) {
       m, "StateNode",
       "What a filter leaves for its gradient filter, and what that leaves for "
       "the data source. Obtained from filters.");
-  type.def_property_readonly("label", &StateNode::label,
-                             "Of the filter: \"convolution.state\".")
+  type.def_property_readonly(
+          "name", &StateNode::name,
+          "The name of the filter and \".state\": \"convolution.state\".")
       .def_property("export_from_graph", &StateNode::export_from_graph,
                     &StateNode::set_export_from_graph,
                     "A graph returns what is in it: of a convolution the "
@@ -172,7 +173,7 @@ void bind_filter(py::module_& m) {
       "source.");
   type.def_property_readonly("class_name", &FilterNode::class_name,
                              "\"ConvolutionNode\".")
-      .def_property("label", &FilterNode::label, &FilterNode::set_label,
+      .def_property("name", &FilterNode::name, &FilterNode::set_name,
                     "Errors, reports and pictures use it. Empty: that of the "
                     "class, with a number in the graph: \"convolution\", "
                     "\"convolution_2\".")
@@ -204,9 +205,9 @@ void bind_filter(py::module_& m) {
              return std::hash<const void*>()(self.state().get());
            })
       .def("__repr__", [](const FilterNode& self) {
-        const std::string label =
-            self.label().empty() ? "" : "\"" + self.label() + "\": ";
-        return self.class_name() + "(" + label +
+        const std::string name =
+            self.name().empty() ? "" : "\"" + self.name() + "\": ";
+        return self.class_name() + "(" + name +
                self.result_image().size().to_string() + ")";
       });
   bind_identity(type);

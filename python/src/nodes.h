@@ -33,21 +33,21 @@ inline py::object default_of(const NodePadding& padding) {
   return py::str(is_valid ? "valid" : "same");
 }
 
-/// A node with a label when one is given.
+/// A node with a name when one is given.
 template <class Node, class... Args>
-Node make_node(const std::string& label, Args&&... args) {
+Node make_node(const std::string& name, Args&&... args) {
   Node node(std::forward<Args>(args)...);
-  if (!label.empty()) node.set_label(label);
+  if (!name.empty()) node.set_name(name);
   return node;
 }
 
 /// The constructor of a filter from plain values and parts.
 template <class... Parts, class Class, class... Items>
 void def_node(Class& type, const char* op, const Items&... items) {
-  const auto build = [](const std::string& label, const auto&... all) {
-    return make_node<typename Class::type>(label, all...);
+  const auto build = [](const std::string& name, const auto&... all) {
+    return make_node<typename Class::type>(name, all...);
   };
-  def_labelled<Parts...>(type, op, build, items...);
+  def_named<Parts...>(type, op, build, items...);
 }
 /// A class with one.
 template <class Node, class... Parts, class... Items>
@@ -71,10 +71,10 @@ struct SimpleNode {
                     const Extra&... extra) {
     Class type(m, name, doc);
     type.def(py::init([](const nodes::ImageNode& source,
-                         Parameters... parameters, const std::string& label) {
-               return make_node<Node>(label, source, parameters...);
+                         Parameters... parameters, const std::string& name) {
+               return make_node<Node>(name, source, parameters...);
              }),
-             py::arg("source"), extra..., py::kw_only(), py::arg("label") = "");
+             py::arg("source"), extra..., py::kw_only(), py::arg("name") = "");
     return type;
   }
 };

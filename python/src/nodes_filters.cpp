@@ -20,7 +20,7 @@ void bind_node_convolution_descriptor(py::module_& m) {
       "Weights are (out, height, width, in / groups). Pairs are (height, "
       "width), or one integer. is_depthwise: a kernel for each channel; as "
       "many outputs as inputs, one group.",
-      required("kernel_sizes", &D::kernel_sizes),
+      required("kernel_size", &D::kernel_size),
       required("input_feature_channels", &D::input_feature_channels),
       required("output_feature_channels", &D::output_feature_channels),
       py::kw_only(), row("strides", &D::strides),
@@ -39,22 +39,22 @@ void bind_convolutions(py::module_& m) {
       "sX + v dX - left]. `weights` is a data source. Raises ShapeError, "
       "InvalidArgument, and what the data source's descriptor does.")
       .def(py::init([](const ImageNode& source, const SourceObject& weights,
-                       const NodePadding& padding, const std::string& label) {
+                       const NodePadding& padding, const std::string& name) {
              return make_node<ConvolutionNode>(
-                 label, source, to_convolution_source(weights), padding.policy);
+                 name, source, to_convolution_source(weights), padding.policy);
            }),
            py::arg("source"), py::arg("weights"), py::kw_only(), padding,
-           py::arg("label") = "");
+           py::arg("name") = "");
   BoundClass<FullyConnectedNode, TrainableNode>(
       m, "FullyConnectedNode",
       "A convolution whose kernel covers the whole image: (out, 1, 1).")
       .def(py::init([](const ImageNode& source, const SourceObject& weights,
-                       const std::string& label) {
+                       const std::string& name) {
              return make_node<FullyConnectedNode>(
-                 label, source, to_convolution_source(weights));
+                 name, source, to_convolution_source(weights));
            }),
            py::arg("source"), py::arg("weights"), py::kw_only(),
-           py::arg("label") = "");
+           py::arg("name") = "");
   const char* const doc =
       "y[o, i sY + u dY - top, j sX + v dX - left] += w[o,u,v,c] x[c,i,j]: the "
       "kernel as it is, not turned. A source of n samples gives (n - 1) stride "
@@ -64,37 +64,36 @@ void bind_convolutions(py::module_& m) {
   BoundClass<ConvolutionTransposeNode, TrainableNode>(
       m, "ConvolutionTransposeNode", doc)
       .def(py::init([](const ImageNode& source, const SourceObject& weights,
-                       const NodePadding& padding, const std::string& label) {
+                       const NodePadding& padding, const std::string& name) {
              return make_node<ConvolutionTransposeNode>(
-                 label, source, to_convolution_source(weights), padding.policy);
+                 name, source, to_convolution_source(weights), padding.policy);
            }),
            py::arg("source"), py::arg("weights"), py::kw_only(), padding,
-           py::arg("label") = "")
-      .def(
-          py::init([](const ImageNode& source, const SourceObject& weights,
-                      const nodes::StateNode& state, const std::string& label) {
-            return make_node<ConvolutionTransposeNode>(
-                label, source, state, to_convolution_source(weights));
-          }),
-          py::arg("source"), py::arg("weights"), py::kw_only(),
-          py::arg("convolution_gradient_state"), py::arg("label") = "");
+           py::arg("name") = "")
+      .def(py::init([](const ImageNode& source, const SourceObject& weights,
+                       const nodes::StateNode& state, const std::string& name) {
+             return make_node<ConvolutionTransposeNode>(
+                 name, source, state, to_convolution_source(weights));
+           }),
+           py::arg("source"), py::arg("weights"), py::kw_only(),
+           py::arg("convolution_gradient_state"), py::arg("name") = "");
 }
 
 template <class Node>
 void bind_normalization(py::module_& m, const char* name, const char* doc) {
   BoundClass<Node, TrainableNode>(m, name, doc)
       .def(py::init([](const ImageNode& source, const SourceObject& data_source,
-                       const std::string& label) {
-             return make_node<Node>(label, source,
+                       const std::string& name) {
+             return make_node<Node>(name, source,
                                     to_normalization_source(data_source));
            }),
            py::arg("source"), py::arg("data_source"), py::kw_only(),
-           py::arg("label") = "");
+           py::arg("name") = "");
 }
 
-/// The spellings of a window.
+/// What is given of a window. No strides are the kernel size.
 struct NodeWindow {
-  OptionalPair filter_size, stride, kernel_sizes, strides;
+  OptionalPair kernel_size, strides;
   NodePadding padding{{.extent = PaddingExtent::ValidOnly}};
 };
 
@@ -103,22 +102,18 @@ template <class Node, class... Last>
 void bind_pooling(py::module_& m, const char* name, const char* doc,
                   const Last&... last) {
   BoundClass<Node, FilterNode> type(m, name, doc);
-  const auto build = [name](const std::string& label, const ImageNode& source,
-                            nodes::PoolingOptions options,
-                            const NodeWindow& given) {
-    options.kernel_sizes = one_of(name, "filter_size", given.filter_size,
-                                  "kernel_sizes", given.kernel_sizes, Pair{});
-    options.strides =
-        one_of(name, "stride", given.stride, "strides", given.strides, Pair{});
+  const auto build = [](const std::string& name, const ImageNode& source,
+                        nodes::PoolingOptions options,
+                        const NodeWindow& given) {
+    options.kernel_size = given.kernel_size.value_or(Pair{});
+    options.strides = given.strides.value_or(Pair{});
     options.padding = given.padding.policy;
-    return make_node<Node>(label, source, options);
+    return make_node<Node>(name, source, options);
   };
-  def_labelled<nodes::PoolingOptions, NodeWindow>(
+  def_named<nodes::PoolingOptions, NodeWindow>(
       type, name, build, plain<ImageNode>("source"),
-      row("filter_size", &NodeWindow::filter_size),
-      row("stride", &NodeWindow::stride), py::kw_only(),
-      row("kernel_sizes", &NodeWindow::kernel_sizes),
-      row("strides", &NodeWindow::strides),
+      row("kernel_size", &NodeWindow::kernel_size),
+      row("strides", &NodeWindow::strides), py::kw_only(),
       row("padding", &NodeWindow::padding), last...);
 }
 
@@ -139,8 +134,8 @@ void bind_local_contrast(py::module_& m) {
       m, "LocalContrastNormalizationNode",
       "pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and "
       "variance of the pixels of the window that are inside the image.",
-      image_source(), row("kernel_sizes", &Options::kernel_sizes),
-      py::kw_only(), row("alpha", &Options::alpha), row("beta", &Options::beta),
+      image_source(), row("kernel_size", &Options::kernel_size), py::kw_only(),
+      row("alpha", &Options::alpha), row("beta", &Options::beta),
       row("delta", &Options::delta), row("p0", &Options::p0),
       row("pm", &Options::pm), row("ps", &Options::ps));
 }
@@ -196,10 +191,11 @@ void bind_node_pooling(py::module_& m) {
   bind_pooling<nodes::PoolingMaxNode>(
       m, "PoolingMaxNode",
       "The largest sample of each window; the gradient goes to the first of "
-      "equals. stride: the size of the filter. Raises InvalidArgument without "
-      "a filter_size.");
+      "equals. No strides are the kernel size. Raises InvalidArgument without "
+      "a kernel_size.");
   bind_pooling<nodes::DilatedPoolingMaxNode>(
-      m, "DilatedPoolingMaxNode", "As PoolingMaxNode.",
+      m, "DilatedPoolingMaxNode",
+      "Pools as PoolingMaxNode, with windows that are dilated.",
       row("dilation_rates", &Options::dilation_rates));
   bind_pooling<nodes::PoolingAverageNode>(
       m, "PoolingAverageNode",
@@ -265,19 +261,20 @@ void bind_node_structure(py::module_& m) {
       plain("fill_value", 0.0f));
   SimpleNode<nodes::ReductionNode, FilterNode, ImageReduction, float>::bind(
       m, "ReductionNode",
-      "Only the gradient of \"spatial_mean\" exists. `weight` is that of "
-      "\"feature_channels_sum\".",
+      "Reduces an image along its axes. Only the gradient of \"spatial_mean\" "
+      "exists. `weight` is that of \"feature_channels_sum\".",
       py::arg("reduction"), py::arg("weight") = 1.0);
   SimpleNode<nodes::UpsamplingNearestNode, FilterNode, std::int64_t,
              std::int64_t>::bind(m, "UpsamplingNearestNode",
                                  "Each pixel scale_y times scale_x times.",
                                  whole("scale_x"), whole("scale_y"));
   SimpleNode<nodes::UpsamplingBilinearNode, FilterNode, std::int64_t,
-             std::int64_t, bool>::bind(m, "UpsamplingBilinearNode",
-                                       "Between pixels, scale_x times as wide "
-                                       "and scale_y times as high.",
-                                       whole("scale_x"), whole("scale_y"),
-                                       py::arg("aligns_corners") = false);
+             std::int64_t,
+             bool>::bind(m, "UpsamplingBilinearNode",
+                         "Interpolates between pixels: the image is scale_x "
+                         "times as wide and scale_y times as high.",
+                         whole("scale_x"), whole("scale_y"),
+                         py::arg("aligns_corners") = false);
   SimpleNode<nodes::BilinearScaleNode, FilterNode, Pair>::bind(
       m, "BilinearScaleNode",
       "Bilinear, to any size (height, width); without a gradient.",

@@ -47,10 +47,10 @@ void add(ArraysByName& arrays, const char* name,
   arrays[py::str(name)] = array;
 }
 
-[[noreturn]] void fail_source(const char* op, const std::string& label) {
+[[noreturn]] void fail_source(const char* op, const std::string& name) {
   throw InvalidArgument(
       ErrorInfo{.op = op,
-                .node = label,
+                .node = name,
                 .what = "no filter of the graph has this data source",
                 .expected = "the object that a node was made with",
                 .got = "another one",
@@ -61,13 +61,13 @@ ArraysByName weights(const nodes::Graph& self,
                      const SourceObject& data_source) {
   const auto source = to_convolution_source(data_source);
   const auto values = without_gil([&] { return self.weights(*source); });
-  if (values.weights.empty()) fail_source("weights", source->label());
+  if (values.weights.empty()) fail_source("weights", source->name());
   const nodes::ConvolutionDescriptor d = source->descriptor();
   const std::int64_t groups =
       d.is_depthwise ? d.input_feature_channels : d.groups;
   ArraysByName arrays;
   add(arrays, "weights", values.weights,
-      {d.output_feature_channels, d.kernel_sizes[0], d.kernel_sizes[1],
+      {d.output_feature_channels, d.kernel_size[0], d.kernel_size[1],
        d.input_feature_channels / groups});
   add(arrays, "biases", values.biases, {d.output_feature_channels});
   return arrays;
@@ -118,9 +118,9 @@ void bind_node_graph(py::module_& m) {
       .def_property_readonly(
           "result_handles", never_waits(&nodes::Graph::result_handles),
           "Names of what a run returns: result images first, then exported "
-          "images and states. An image has its handle, else the label of its "
-          "filter; a state's are \"label.weights\" and \"label.biases\", or "
-          "\"label.gamma\" and \"label.beta\".")
+          "images and states. An image has its handle, else the name of its "
+          "filter; a state's are \"name.weights\" and \"name.biases\", or "
+          "\"name.gamma\" and \"name.beta\".")
       .def("execute", &execute, py::arg("source_images") = py::none(),
            py::kw_only(), whole("batch_size") = 0,
            py::arg("synchronous") = false, py::arg("profiling") = false,

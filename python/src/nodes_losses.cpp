@@ -23,8 +23,8 @@ void bind_node_loss_descriptor(py::module_& m) {
           "The loss is one image for the whole batch; with mean it is divided "
           "by the number of images, too."),
       row("divides_by_non_zero_weights", &D::divides_by_non_zero_weights,
-          "With sum: divided by the number of losses whose weight is not 0; 0 "
-          "when there is none."));
+          "A sum is divided by the number of losses whose weight is not 0; it "
+          "is 0 when there is none."));
 }
 
 template <class Node>
@@ -34,13 +34,13 @@ BoundClass<Node, FilterNode> bind_node_loss(py::module_& m, const char* name,
   type.def(py::init([](const ImageNode& source, const ImageNode& labels,
                        const nodes::LossDescriptor& descriptor,
                        const std::optional<ImageNode>& weights,
-                       const std::string& label) {
-             return make_node<Node>(label, source, labels, descriptor,
+                       const std::string& name) {
+             return make_node<Node>(name, source, labels, descriptor,
                                     weights.value_or(ImageNode()));
            }),
            py::arg("source"), py::arg("labels"), py::arg("descriptor"),
            py::arg("weights") = py::none(), py::kw_only(),
-           py::arg("label") = "");
+           py::arg("name") = "");
   return type;
 }
 

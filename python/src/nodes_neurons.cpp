@@ -69,12 +69,12 @@ void bind_node_neurons(py::module_& m) {
       "it does not take.");
   def_node(type, "NeuronNode", plain<ImageNode>("source"),
            plain<NeuronDescriptor>("descriptor"), py::kw_only());
-  const auto build = [](const std::string& label, const ImageNode& source,
+  const auto build = [](const std::string& name, const ImageNode& source,
                         const NeuronDescriptor& descriptor,
                         const Given& given) {
-    return make_node<NeuronNode>(label, source, described(descriptor, given));
+    return make_node<NeuronNode>(name, source, described(descriptor, given));
   };
-  def_labelled<NeuronDescriptor, Given>(
+  def_named<NeuronDescriptor, Given>(
       type, "NeuronNode", build, plain<ImageNode>("source"),
       required("type", &NeuronDescriptor::type), row("a", &NeuronDescriptor::a),
       row("b", &NeuronDescriptor::b), row("c", &NeuronDescriptor::c),
@@ -91,11 +91,11 @@ void bind_node_neurons(py::module_& m) {
   BoundClass<nodes::PReLUNode, NeuronNode>(
       m, "PReLUNode", "x >= 0 ? x : a x with an a per channel.")
       .def(py::init([](const ImageNode& source, const ArrayLike& data,
-                       const std::string& label) {
-             return make_node<nodes::PReLUNode>(label, source, to_floats(data));
+                       const std::string& name) {
+             return make_node<nodes::PReLUNode>(name, source, to_floats(data));
            }),
            py::arg("source"), py::arg("data"), py::kw_only(),
-           py::arg("label") = "");
+           py::arg("name") = "");
   bind_neuron<nodes::ReLUNNode>(
       m, "ReLUNNode", "min(x >= 0 ? x : a x, b); the slope at b is 0.", a(1),
       b(6));

@@ -57,7 +57,7 @@ void bind_optimizer_data(Handle<Tensor>& tensor) {
           "bind_optimizer_data",
           [](const Tensor& self, const std::vector<DataLike>& data,
              const DeviceBuffers& device_data) {
-            const ReadList list(data, {"bind_optimizer_data", label_of(self)});
+            const ReadList list(data, {"bind_optimizer_data", name_of(self)});
             without_gil([&] {
               self.bind_optimizer_data(list.data, to_buffers(device_data));
             });

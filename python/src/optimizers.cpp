@@ -100,8 +100,8 @@ void bind_optimizer(py::module_& m) {
   optimizer.def_property_readonly("descriptor", &Optimizer::descriptor)
       .def_property("learning_rate", &Optimizer::learning_rate,
                     &Optimizer::set_learning_rate,
-                    "Of the next update that is enqueued. Setting it raises "
-                    "StateError while there is a schedule.")
+                    "The rate of the next update that is enqueued. Setting it "
+                    "raises StateError while there is a schedule.")
       .def_property("schedule", &Optimizer::schedule, &Optimizer::set_schedule,
                     "The rate of the update with time step t is "
                     "schedule.rate(t - 1); None: learning_rate is what it was "

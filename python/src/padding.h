@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arguments of layers that have several spellings.
+// Padding as layers take it, and how they are made.
 #pragma once
 
 #include <pybind11/stl.h>
@@ -30,30 +30,12 @@ struct PaddingSpec {
       .hint = "The policy valid pads nothing. Layers take sizes as padding."});
 }
 
-/// A value with a short and a long keyword (kernel_size, kernel_sizes). Throws
-/// InvalidArgument when both are given.
-template <class Value>
-Value one_of(const char* op, const char* name,
-             const std::optional<Value>& value, const char* other_name,
-             const std::optional<Value>& other, const Value& otherwise) {
-  if (value && other) {
-    throw InvalidArgument(ErrorInfo{
-        .op = op,
-        .node = {},
-        .what = std::string(name) + " and " + other_name + " are the same",
-        .expected = "one of them",
-        .got = "both",
-        .hint = {}});
-  }
-  return value ? *value : other ? *other : otherwise;
-}
-
-/// Makes a layer that Python owns, with a label when one is given.
+/// Makes a layer that Python owns, with a name when one is given.
 template <class Layer, class... Args>
-std::shared_ptr<Layer> make_layer(const std::string& label, Args&&... args) {
+std::shared_ptr<Layer> make_layer(const std::string& name, Args&&... args) {
   const auto make = [&] {
     auto layer = std::make_shared<Layer>(std::forward<Args>(args)...);
-    if (!label.empty()) layer->set_label(label);
+    if (!name.empty()) layer->set_name(name);
     return layer;
   };
   return made_without_gil(make);  // parameters may be large
@@ -68,10 +50,10 @@ struct SimpleLayer {
   static Class bind(py::module_& m, const char* name, const char* doc,
                     const Extra&... extra) {
     Class type(m, name, doc);
-    type.def(py::init([](Parameters... parameters, const std::string& label) {
-               return make_layer<Layer>(label, parameters...);
+    type.def(py::init([](Parameters... parameters, const std::string& name) {
+               return make_layer<Layer>(name, parameters...);
              }),
-             extra..., py::kw_only(), py::arg("label") = "");
+             extra..., py::kw_only(), py::arg("name") = "");
     return type;
   }
 };

@@ -28,7 +28,7 @@ void bind_parameter_groups(py::module_& m) {
       .def("__repr__", [](const ParameterGroup& self) {
         std::string names;
         for (const Tensor& tensor : self.parameters) {
-          names += (names.empty() ? "" : ", ") + tensor.label();
+          names += (names.empty() ? "" : ", ") + tensor.name();
         }
         const std::string decay =
             self.weight_decay ? std::to_string(*self.weight_decay) : "None";

@@ -45,7 +45,7 @@ template <class Convert>
 auto bound(const char* op, Convert convert) {
   return [op, convert](const Tensor& self, DataType type, const Scale& scale,
                        const Bias& bias, std::optional<int> axis) {
-    const Context context{op, label_of(self)};
+    const Context context{op, name_of(self)};
     const Tensor scales = to_scale(scale, context);
     const Tensor biases = to_bias(bias, context);
     return without_gil(

@@ -85,7 +85,8 @@ void bind_lstm_descriptor(py::module_& m) {
       Activation<D>{"cell_gate_activation", &D::cell_gate_activation, "tanh"},
       Activation<D>{"output_gate_activation", &D::output_gate_activation,
                     "sigmoid"},
-      Activation<D>{"activation", &D::activation, "tanh", "Of the cell."});
+      Activation<D>{"activation", &D::activation, "tanh",
+                    "The activation of the cell."});
 }
 
 void bind_single_gate_descriptor(py::module_& m) {
@@ -130,13 +131,13 @@ void bind_op(Handle<Graph>& graph, const char* name, const Names<R>& required,
         [call, table](Graph& self, Each<const Tensor&, r>... tensors,
                       Each<const Optional&, f>... gradients,
                       Each<const Optional&, n>... inputs,
-                      const Descriptor& descriptor, const std::string& label) {
+                      const Descriptor& descriptor, const std::string& name) {
           return without_gil([&] {
             Inputs given;
             ((given.*table[n].member = or_empty(inputs)), ...);
             const std::array<Tensor, R + F> all{tensors...,
                                                 or_empty(gradients)...};
-            return call(self, all, given, descriptor, label);
+            return call(self, all, given, descriptor, name);
           });
         },
         py::arg(required[r])..., (py::arg(from_future[f]) = py::none())...,

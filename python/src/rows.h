@@ -267,33 +267,33 @@ BoundClass<Value> bind_descriptor(py::module_& m, const char* name,
   return type;
 }
 
-struct Label {
-  std::string label;
+struct OwnName {
+  std::string name;
 };
 
-/// build(label, plain values..., parts...) is a constructor that takes a label
+/// build(name, plain values..., parts...) is a constructor that takes a name
 /// too.
 template <class... Parts, class Class, class Build, class... Items>
-void def_labelled(Class& type, const char* op, Build build,
-                  const Items&... items) {
+void def_named(Class& type, const char* op, Build build,
+               const Items&... items) {
   const auto make = [build](const auto&... all) {
     const auto held = std::tie(all...);
     constexpr std::size_t kLast = sizeof...(all) - 1;
     return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      return build(std::get<kLast>(held).label, std::get<i>(held)...);
+      return build(std::get<kLast>(held).name, std::get<i>(held)...);
     }(std::make_index_sequence<kLast>());
   };
-  def_init<Parts..., Label>(type, op, make, items...,
-                            row("label", &Label::label));
+  def_init<Parts..., OwnName>(type, op, make, items...,
+                              row("name", &OwnName::name));
 }
 
 /// The constructor of a layer from plain values and parts.
 template <class... Parts, class Class, class... Items>
 void def_layer(Class& type, const char* op, const Items&... items) {
-  const auto build = [](const std::string& label, const auto&... all) {
-    return make_layer<typename Class::type>(label, all...);
+  const auto build = [](const std::string& name, const auto&... all) {
+    return make_layer<typename Class::type>(name, all...);
   };
-  def_labelled<Parts...>(type, op, build, items...);
+  def_named<Parts...>(type, op, build, items...);
 }
 
 /// None instead of an empty handle, or of an empty list.

@@ -65,7 +65,8 @@ void bind_schedules(py::module_& m) {
                   "The next one from its beginning whenever as many updates as "
                   "a boundary says came before. Boundaries increase, one less "
                   "than schedules.")
-      .def("rate", &Schedule::rate, whole("updates"), "After so many updates.")
+      .def("rate", &Schedule::rate, whole("updates"),
+           "The rate after so many updates.")
       .def_property_readonly(
           "pieces", &pieces_of,
           "(kind, first update, steps, start, end or factor, staircase) of "

@@ -11,34 +11,32 @@ using AnyDescriptor = Named<"traingraph._core.TensorDescriptor">;
 
 struct SequenceContents {
   std::optional<ArrayLike> data;
-  std::optional<RandomInitializerType> random_initializer;
+  std::optional<RandomInitializerType> initializer;
 };
 
-Tensor make(const SequenceDescriptor& descriptor, const std::string& label,
+Tensor make(const SequenceDescriptor& descriptor, const std::string& name,
             const SequenceContents& contents) {
-  if (contents.data && contents.random_initializer) {
-    throw InvalidArgument(
-        ErrorInfo{.op = "tensor",
-                  .node = label,
-                  .what = "contents are given more than once",
-                  .expected = "one of data, random_initializer",
-                  .got = "both",
-                  .hint = {}});
+  if (contents.data && contents.initializer) {
+    throw InvalidArgument(ErrorInfo{.op = "tensor",
+                                    .node = name,
+                                    .what = "contents are given more than once",
+                                    .expected = "one of data, initializer",
+                                    .got = "both",
+                                    .hint = {}});
   }
   if (!contents.data) {
     return made_without_gil([&] {
-      return contents.random_initializer
-                 ? Tensor::sequences(descriptor, *contents.random_initializer,
-                                     label)
-                 : Tensor::sequences(descriptor, label);
+      return contents.initializer
+                 ? Tensor::sequences(descriptor, *contents.initializer, name)
+                 : Tensor::sequences(descriptor, name);
     });
   }
-  const Context context{"tensor", label};
+  const Context context{"tensor", name};
   const py::array array =
       converted(*contents.data, descriptor.data_type, context);
   const TensorData data = read_only_data(array, context);
   return made_without_gil(
-      [&] { return Tensor::sequences(descriptor, data, label); });
+      [&] { return Tensor::sequences(descriptor, data, name); });
 }
 
 SequenceDescriptor of_lengths(Lengths lengths, bool sorted,
@@ -103,14 +101,16 @@ void bind_sequence_descriptor(py::module_& m,
       .def_property_readonly(
           "sequence_lengths",
           [](const TensorDescriptor&) { return std::optional<Lengths>(); },
-          "Of a SequenceDescriptor; else None.")
+          "The lengths of a SequenceDescriptor; None for other tensors.")
       .def_property_readonly(
           "sorted_sequences", [](const TensorDescriptor&) { return false; },
-          "Of a SequenceDescriptor; else False.")
+          "Is no length above the one before? False of a tensor without "
+          "sequences.")
       .def_property_readonly(
           "batch_size_per_sequence_step",
           [](const TensorDescriptor&) { return std::optional<Lengths>(); },
-          "Of a SequenceDescriptor; else None.");
+          "Entry t of a SequenceDescriptor's: the sequences that have a step "
+          "t. None for other tensors.");
 }
 
 void bind_sequence_tensors(Handle<Tensor>& tensor) {
@@ -118,17 +118,16 @@ void bind_sequence_tensors(Handle<Tensor>& tensor) {
                           const char* doc, const auto&... arguments) {
     tensor.def_static(name, make_descriptor, arguments..., py::kw_only(),
                       py::arg("data") = py::none(),
-                      py::arg("random_initializer") = py::none(),
-                      py::arg("label") = "", doc);
+                      py::arg("initializer") = py::none(), py::arg("name") = "",
+                      doc);
   };
   define(
       "sequence",
       [](std::int64_t length, std::int64_t features, std::int64_t batch,
          const std::optional<ArrayLike>& data,
-         std::optional<RandomInitializerType> random,
-         const std::string& label) {
+         std::optional<RandomInitializerType> random, const std::string& name) {
         return make(SequenceDescriptor::of_length(length, features, batch),
-                    label, {data, random});
+                    name, {data, random});
       },
       "Sequences of one length: (batch_size, sequence_length, "
       "feature_channel_count).",
@@ -139,10 +138,9 @@ void bind_sequence_tensors(Handle<Tensor>& tensor) {
       [](Lengths lengths, bool sorted, std::int64_t features,
          std::optional<std::int64_t> batch,
          const std::optional<ArrayLike>& data,
-         std::optional<RandomInitializerType> random,
-         const std::string& label) {
+         std::optional<RandomInitializerType> random, const std::string& name) {
         return make(of_lengths(std::move(lengths), sorted, features, batch),
-                    label, {data, random});
+                    name, {data, random});
       },
       "Sequences of these lengths; the longest gives the time. batch_size, if "
       "given, is their number.",

@@ -13,32 +13,22 @@ namespace {
 struct Contents {
   std::optional<ArrayLike> data;
   std::optional<double> fill;
-  std::optional<RandomInitializerType> random_initializer;
+  std::optional<RandomInitializerType> initializer;
   std::optional<int> batch_axis;
 };
 
-std::string one_name(const std::string& label, const std::string& name) {
-  if (label.empty() || name.empty()) return label + name;
-  throw InvalidArgument(ErrorInfo{.op = "tensor",
-                                  .node = label,
-                                  .what = "label and name are the same thing",
-                                  .expected = "one of them",
-                                  .got = "both",
-                                  .hint = {}});
-}
-
 /// Of sequences, too, which keep their lengths.
 template <class Descriptor>
-Tensor make(const Descriptor& descriptor, const std::string& label,
+Tensor make(const Descriptor& descriptor, const std::string& name,
             const Contents& contents) {
   const int num_given = contents.data.has_value() + contents.fill.has_value() +
-                        contents.random_initializer.has_value();
+                        contents.initializer.has_value();
   if (num_given > 1) {
     throw InvalidArgument(
         ErrorInfo{.op = "tensor",
-                  .node = label,
+                  .node = name,
                   .what = "contents are given more than once",
-                  .expected = "one of data, fill, random_initializer",
+                  .expected = "one of data, fill, initializer",
                   .got = std::to_string(num_given) + " of them",
                   .hint = {}});
   }
@@ -46,28 +36,28 @@ Tensor make(const Descriptor& descriptor, const std::string& label,
   if (!contents.data) {
     return made_without_gil([&] {
       if (contents.fill) {
-        return Tensor::filled(descriptor, *contents.fill, label, batch_axis);
+        return Tensor::filled(descriptor, *contents.fill, name, batch_axis);
       }
-      if (contents.random_initializer) {
-        return Tensor::random(descriptor, *contents.random_initializer, 0, 0,
-                              label, batch_axis);
+      if (contents.initializer) {
+        return Tensor::random(descriptor, *contents.initializer, 0, 0, name,
+                              batch_axis);
       }
-      return Tensor(descriptor, label, batch_axis);
+      return Tensor(descriptor, name, batch_axis);
     });
   }
-  const Context context{"tensor", label};
+  const Context context{"tensor", name};
   const py::array array =
       converted(*contents.data, descriptor.data_type, context);
   const TensorData data = read_only_data(array, context);
   return made_without_gil(
-      [&] { return Tensor(descriptor, data, label, batch_axis); });
+      [&] { return Tensor(descriptor, data, name, batch_axis); });
 }
 
 /// copy.copy(), copy.deepcopy() and pickle come here.
 py::object refuse_copy(const Tensor& self, const py::object&) {
   throw UnsupportedError(
       ErrorInfo{.op = "copy",
-                .node = label_of(self),
+                .node = name_of(self),
                 .what = "a tensor is a handle, by which graphs know it, and is "
                         "neither copied nor pickled",
                 .expected = {},
@@ -105,7 +95,7 @@ void bind_tensor_data(py::module_& m) {
           [](const py::buffer& buffer) {
             return data_of(buffer, /*is_writable=*/false);
           },
-          py::arg("buffer"), "For memory that the library must not write.")
+          py::arg("buffer"), "Wraps memory that the library must not write.")
       .def_property_readonly(
           "bytes",
           [](const py::object& self) {
@@ -122,18 +112,17 @@ void bind_tensor_data(py::module_& m) {
 }
 
 // The tail of every constructor of Tensor.
-#define TRAINGRAPH_TENSOR_PARAMETERS                                   \
-  const std::string &label, const std::string &name,                   \
-      const std::optional<ArrayLike>&data, std::optional<double> fill, \
-      std::optional<RandomInitializerType> random_initializer,         \
+#define TRAINGRAPH_TENSOR_PARAMETERS                            \
+  const std::string &name, const std::optional<ArrayLike>&data, \
+      std::optional<double> fill,                               \
+      std::optional<RandomInitializerType> initializer,         \
       std::optional<int> batch_axis
-#define TRAINGRAPH_TENSOR_ARGUMENTS                                          \
-  py::kw_only(), py::arg("label") = "", py::arg("name") = "",                \
-                 py::arg("data") = py::none(), py::arg("fill") = py::none(), \
-                 py::arg("random_initializer") = py::none(),                 \
-                 whole("batch_axis") = 0
+#define TRAINGRAPH_TENSOR_ARGUMENTS                                  \
+  py::kw_only(), py::arg("name") = "", py::arg("data") = py::none(), \
+                 py::arg("fill") = py::none(),                       \
+                 py::arg("initializer") = py::none(), whole("batch_axis") = 0
 #define TRAINGRAPH_TENSOR_CONTENTS \
-  one_name(label, name), Contents { data, fill, random_initializer, batch_axis }
+  name, Contents { data, fill, initializer, batch_axis }
 
 void bind_tensor_class(py::module_& m) {
   Handle<Tensor> tensor(
@@ -141,7 +130,7 @@ void bind_tensor_class(py::module_& m) {
       "A named, typed array that graphs are wired with. It may hold data on "
       "the host, on a device, or neither (an intermediate result).\n\n"
       "data: contents, copied; fill: one value everywhere; "
-      "random_initializer: random values from the platform's seed. batch_axis, "
+      "initializer: random values from the platform's seed. batch_axis, "
       "for inputs and labels: the axis whose size is the batch or a whole "
       "multiple of it; None when the tensor is the same at any batch size. "
       "Sequences know their batch: axis 0. "
@@ -183,15 +172,15 @@ void bind_tensor_class(py::module_& m) {
           "random",
           [](Shape shape, RandomInitializerType initializer,
              std::int64_t fan_in, std::int64_t fan_out, float gain,
-             const std::string& label, std::optional<int> batch_axis) {
+             const std::string& name, std::optional<int> batch_axis) {
             return made_without_gil([&] {
-              return Tensor::random({shape}, initializer, fan_in, fan_out,
-                                    label, batch_axis, gain);
+              return Tensor::random({shape}, initializer, fan_in, fan_out, name,
+                                    batch_axis, gain);
             });
           },
           py::arg("shape"), py::arg("initializer"), py::kw_only(),
           whole("fan_in") = 0, whole("fan_out") = 0, py::arg("gain") = 1.0,
-          py::arg("label") = "", whole("batch_axis") = 0,
+          py::arg("name") = "", whole("batch_axis") = 0,
           "Random values from the platform's seed, times gain. fan_in, "
           "fan_out: "
           "0 derives them from the shape, (out, in, ...); for He's "
@@ -211,12 +200,13 @@ void bind_tensor_class(py::module_& m) {
       .def_property_readonly("batch_axis", never_waits(&Tensor::batch_axis),
                              "The axis that follows the batch size where the "
                              "tensor is an input or a label, as it was given.")
-      .def_property("label", &Tensor::label, &Tensor::set_label,
-                    "Default: \"data\" and the id.")
+      .def_property(
+          "name", &Tensor::name, &Tensor::set_name,
+          "The tensor's name; \"data\" and the id unless it was given one.")
       .def(
           "set_data",
           [](const Tensor& self, const ArrayLike& data) {
-            const Context context{"set_data", label_of(self)};
+            const Context context{"set_data", name_of(self)};
             const py::array array = converted(data, self.data_type(), context);
             const TensorData bytes = read_only_data(array, context);
             without_gil([&] { self.set_data(bytes); });
@@ -241,7 +231,7 @@ void bind_tensor_class(py::module_& m) {
           "copy_data_from_device_memory",
           [](const Tensor& self, const HostArray& out) {
             const Context context{"copy_data_from_device_memory",
-                                  label_of(self)};
+                                  name_of(self)};
             const TensorData data =
                 writable_data(as_array(out, context), context);
             require_descriptor(data, self.descriptor(), context);
@@ -256,7 +246,7 @@ void bind_tensor_class(py::module_& m) {
           "bind_and_write_data",
           [](const Tensor& self, const DataLike& data,
              const DeviceLike& device) {
-            const Context context{"bind_and_write_data", label_of(self)};
+            const Context context{"bind_and_write_data", name_of(self)};
             const Device target = to_device(device);
             const auto write = [&](const TensorData& bytes) {
               without_gil([&] { self.bind_and_write_data(bytes, target); });
@@ -285,7 +275,7 @@ void bind_tensor_class(py::module_& m) {
       .def("__repr__", [](const Tensor& self) {
         const std::string text = self.descriptor().to_string();
         if (has_lost_device_threads()) return "Tensor(" + text + ")";
-        return "Tensor(" + label_of(self) + ", " + text + ")";
+        return "Tensor(" + name_of(self) + ", " + text + ")";
       });
 }
 
@@ -299,7 +289,7 @@ void bind_tensor(py::module_& m) {
       .def(py::init([](const Tensor& tensor,
                        const std::optional<std::vector<DataLike>>& data) {
              const ReadList list(data.value_or(std::vector<DataLike>()),
-                                 {"TensorParameter", label_of(tensor)});
+                                 {"TensorParameter", name_of(tensor)});
              return made_without_gil(
                  [&] { return TensorParameter(tensor, list.data); });
            }),
@@ -314,8 +304,8 @@ void bind_tensor(py::module_& m) {
   BoundClass<Platform>(m, "Platform",
                        "Global random seed of initializers and dropout.")
       .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))
-      .def_static("get_rng_seed", &Platform::rng_seed,
-                  "None until a seed was set.");
+      .def_static("rng_seed", &Platform::rng_seed,
+                  "The seed that was set last; None until one was.");
 }
 
 }  // namespace traingraph::python

@@ -42,7 +42,7 @@ constexpr const char* kForwardDoc =
 constexpr const char* kGradientDoc =
     "Gradients of the last forward. Raises StateError without one.\n\n"
     "accumulate: joins those that wait for the update, with "
-    "compile(accumulates_gradients=True). True: so that the update is that of "
+    "compile(accumulate_gradients=True). True: so that the update is that of "
     "one batch of all samples, as the losses' reduction says; InvalidArgument "
     "where that is neither of the others. \"sum\": adds them. \"mean\": has "
     "their mean, each pass counting by its samples. The first pass after an "
@@ -218,7 +218,7 @@ Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
 
 void set_gradient_data(TrainingGraph& self, const Tensor& parameter,
                        const ArrayLike& values) {
-  const Context context{"set_gradient_data", label_of(parameter)};
+  const Context context{"set_gradient_data", name_of(parameter)};
   const py::array array = converted(values, DataType::Float32, context);
   const TensorData data = read_only_data(array, context);
   require_descriptor(data, {parameter.shape(), DataType::Float32}, context);
@@ -305,7 +305,7 @@ void bind_optimizer_methods(Training& graph) {
             return OptimizerOrNone(optimizer ? py::cast(optimizer)
                                              : py::object(py::none()));
           },
-          "None where none was given.")
+          "The optimizer that the graph has; None where none was given.")
       .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"))
       .def("set_training_tensor_parameters",
            &TrainingGraph::set_training_tensor_parameters,
@@ -338,16 +338,16 @@ void bind_optimizer_methods(Training& graph) {
       .def(
           "bind_optimizer_data",
           [](TrainingGraph& self, const std::vector<DataLike>& data,
-             const Tensor& tensor, const DeviceBuffers& device_data) {
+             const Tensor& parameter, const DeviceBuffers& device_data) {
             const ReadList list(data,
-                                {"bind_optimizer_data", label_of(tensor)});
+                                {"bind_optimizer_data", name_of(parameter)});
             without_gil([&] {
               self.synchronize();
-              self.bind_optimizer_data(list.data, tensor,
+              self.bind_optimizer_data(list.data, parameter,
                                        to_buffers(device_data));
             });
           },
-          py::arg("data"), py::arg("tensor"), py::kw_only(),
+          py::arg("data"), py::arg("parameter"), py::kw_only(),
           py::arg("device_data") = py::none(), kBindOptimizerDataDoc);
 }
 

@@ -107,14 +107,13 @@ void bind_tensor_descriptor(py::module_& m) {
       .def_property_readonly("data_type",
                              [](const Self& self) { return self.data_type; })
       .def_property_readonly(
-          "dimension_count", [](const Self& self) { return self.shape.rank(); },
+          "rank", [](const Self& self) { return self.shape.rank(); },
           "Number of axes.")
-      .def_property_readonly("stride", &Self::stride_bytes,
+      .def_property_readonly("stride_bytes", &Self::stride_bytes,
                              "Bytes per step of each axis.")
-      .def_property_readonly("tensor_allocation_size_in_bytes",
-                             &Self::size_bytes)
+      .def_property_readonly("size_bytes", &Self::size_bytes)
       .def_property_readonly_static(
-          "max_tensor_dimensions", [](const py::object&) { return kMaxRank; },
+          "max_rank", [](const py::object&) { return kMaxRank; },
           "Largest number of axes.")
       .def("__eq__",
            [](const Self& self, const py::object& other) {

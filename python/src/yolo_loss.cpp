@@ -106,7 +106,7 @@ void bind_yolo_loss(py::module_& m) {
       .def_property_readonly("descriptor", [](const YOLOLoss& self) {
         throw InvalidArgument(
             ErrorInfo{.op = "YOLOLoss",
-                      .node = self.label(),
+                      .node = self.name(),
                       .what = "the YOLO loss has another descriptor",
                       .expected = "yolo_loss_descriptor",
                       .got = "descriptor",

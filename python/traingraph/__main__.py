@@ -24,7 +24,7 @@ def cmake_dir() -> Path:
 
 
 def processors() -> str:
-    """Those of the machine, and those that this process may use."""
+    """Counts the processors of the machine, and those that this process may use."""
     total = os.cpu_count() or 1
     usable = total
     if hasattr(os, "sched_getaffinity"):

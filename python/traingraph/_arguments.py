@@ -15,7 +15,7 @@ __all__ = ["functions", "got", "require_count", "require_function"]
 
 
 def got(value: object) -> str:
-    """As messages name it: an int, a Tensor, 1.5."""
+    """Names a value as messages do: an int, a Tensor, 1.5."""
     told = describe(value)
     is_type = told == type(value).__name__ and not isinstance(value, str)
     return with_article(told) if is_type else told

@@ -28,7 +28,7 @@ BATCHES = "an iterable of batches"
 
 
 def require_batches(what: str, batches: Batches, epochs: int) -> None:
-    """Before the first epoch: can there be one pass in each?"""
+    """Raises, before the first epoch, unless each epoch can have a pass."""
     if callable(batches):
         return
     iterable("fit", batches, what, f"{BATCHES}, or a function that returns one")
@@ -66,7 +66,7 @@ def iterable(
 
 
 def is_mapping(batch: object) -> bool:
-    """Of what execute() takes: NumPy's archives and data frames, too."""
+    """Is it a mapping as execute() takes one? NumPy's archives and data frames are, too."""
     return callable(getattr(batch, "keys", None)) and hasattr(batch, "__getitem__")
 
 
@@ -93,7 +93,7 @@ class Runner:
         self._compiled = training.batch_size
 
     def named(self, what: str, batch: Batch) -> dict[str, Any]:
-        """Of any mapping, or of (x, y) where nothing else can be meant."""
+        """Names the arrays of any mapping, or of (x, y) where nothing else can be meant."""
         if is_mapping(batch):
             given = cast("Mapping[str, Any]", batch)
             named = {name: given[name] for name in given.keys()}  # noqa: SIM118

@@ -62,7 +62,7 @@ def dict_of(arrays: object, op: str, argument: str) -> dict[Any, Any]:
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Of ml_dtypes, or records of the bits."""
+    """Is it the data type of ml_dtypes, or records of the bits?"""
     if dtype.kind != "V" or dtype.itemsize != 2:
         return False
     return dtype == BITS or dtype.type.__name__ == "bfloat16"
@@ -177,7 +177,7 @@ def typed(
 
 
 def _bits(array: NDArray[Any]) -> NDArray[np.uint16]:
-    """Those of bfloat16, in one block in our byte order."""
+    """Gives the bits of bfloat16 values, in one block in our byte order."""
     order = np.dtype(np.uint16).newbyteorder(array.dtype.byteorder)
     return np.ascontiguousarray(array.view(order), np.uint16).reshape(array.shape)
 
@@ -199,7 +199,7 @@ def _rounded_to_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _name(dtype: np.dtype[Any]) -> str:
-    """Of records, whose names may be long, the word alone."""
+    """Names a data type; records, whose names may be long, by the word alone."""
     return "a record" if dtype.kind == "V" else str(dtype)
 
 

@@ -501,7 +501,7 @@ class TensorDescriptor:
     Images are NCHW, sequences (batch, time, features); axis 0 is the batch.
     """
 
-    max_tensor_dimensions: typing.ClassVar[int] = 8
+    max_rank: typing.ClassVar[int] = 8
     @staticmethod
     def convolution_biases(
         feature_channel_count: int, data_type: DataType | DTypeLike = DataType.float32
@@ -554,34 +554,34 @@ class TensorDescriptor:
     @property
     def batch_size_per_sequence_step(self) -> list[int] | None:
         """
-        Of a SequenceDescriptor; else None.
+        Entry t of a SequenceDescriptor's: the sequences that have a step t. None for other tensors.
         """
     @property
     def data_type(self) -> DataType: ...
     @property
-    def dimension_count(self) -> int:
+    def rank(self) -> int:
         """
         Number of axes.
         """
     @property
     def sequence_lengths(self) -> list[int] | None:
         """
-        Of a SequenceDescriptor; else None.
+        The lengths of a SequenceDescriptor; None for other tensors.
         """
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
     def sorted_sequences(self) -> bool:
         """
-        Of a SequenceDescriptor; else False.
+        Is no length above the one before? False of a tensor without sequences.
         """
     @property
-    def stride(self) -> tuple[int, ...]:
+    def size_bytes(self) -> int: ...
+    @property
+    def stride_bytes(self) -> tuple[int, ...]:
         """
         Bytes per step of each axis.
         """
-    @property
-    def tensor_allocation_size_in_bytes(self) -> int: ...
 
 class SequenceDescriptor(TensorDescriptor):
     """
@@ -671,7 +671,7 @@ class Device:
     @property
     def actual_device_type(self) -> DeviceType:
         """
-        What `any` resolved to.
+        The type that `any` resolved to.
         """
     @property
     def gpu_devices(self) -> list[str]:
@@ -683,7 +683,7 @@ class Device:
     @property
     def type(self) -> DeviceType:
         """
-        What was asked for.
+        The type that was asked for.
         """
 
 class TensorOptimizerDeviceData:
@@ -705,7 +705,7 @@ class TensorData:
     @staticmethod
     def immutable(buffer: typing_extensions.Buffer) -> TensorData:
         """
-        For memory that the library must not write.
+        Wraps memory that the library must not write.
         """
     def __init__(self, buffer: typing_extensions.Buffer) -> None: ...
     def __repr__(self) -> str: ...
@@ -720,7 +720,7 @@ class Tensor:
     """
     A named, typed array that graphs are wired with. It may hold data on the host, on a device, or neither (an intermediate result).
 
-    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
+    data: contents, copied; fill: one value everywhere; initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
     """
     @staticmethod
     def image(
@@ -730,11 +730,10 @@ class Tensor:
         batch_size: int,
         data_type: DataType | DTypeLike = DataType.float32,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
@@ -748,7 +747,7 @@ class Tensor:
         fan_in: int = 0,
         fan_out: int = 0,
         gain: float = 1.0,
-        label: str = "",
+        name: str = "",
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
@@ -761,8 +760,8 @@ class Tensor:
         batch_size: int,
         *,
         data: ArrayLike | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        initializer: RandomInitializerType | str | None = None,
+        name: str = "",
     ) -> Tensor:
         """
         Sequences of one length: (batch_size, sequence_length, feature_channel_count).
@@ -775,8 +774,8 @@ class Tensor:
         batch_size: int | None = None,
         *,
         data: ArrayLike | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        initializer: RandomInitializerType | str | None = None,
+        name: str = "",
     ) -> Tensor:
         """
         Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
@@ -806,11 +805,10 @@ class Tensor:
         self,
         descriptor: SequenceDescriptor,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     @typing.overload
@@ -818,11 +816,10 @@ class Tensor:
         self,
         descriptor: TensorDescriptor,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     @typing.overload
@@ -831,11 +828,10 @@ class Tensor:
         shape: collections.abc.Sequence[int] | int,
         data_type: DataType | DTypeLike = DataType.float32,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     def __reduce_ex__(self, protocol: Any) -> Any: ...
@@ -930,12 +926,12 @@ class Tensor:
         No NaN and no infinity in the newest values; True without any.
         """
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
-        Default: "data" and the id.
+        The tensor's name; "data" and the id unless it was given one.
         """
-    @label.setter
-    def label(self, value: str) -> None: ...
+    @name.setter
+    def name(self, value: str) -> None: ...
     @property
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
@@ -982,9 +978,9 @@ class Platform:
     Global random seed of initializers and dropout.
     """
     @staticmethod
-    def get_rng_seed() -> int | None:
+    def rng_seed() -> int | None:
         """
-        None until a seed was set.
+        The seed that was set last; None until one was.
         """
     @staticmethod
     def set_rng_seed(seed: int) -> None: ...
@@ -1012,7 +1008,7 @@ class Layer:
     @property
     def device_type(self) -> DeviceType | None:
         """
-        Where the layer runs: the device of the last compile. None before.
+        The type of the device that the last compile was for; None before.
         """
     @property
     def extra_sources(self) -> list[Tensor]:
@@ -1022,19 +1018,19 @@ class Layer:
     @property
     def is_debugging_enabled(self) -> bool:
         """
-        With compile(debug_layers=True): results and gradients are readable after each execution.
+        Are results and gradients readable, with compile(debug_layers=True), after each execution.
         """
     @is_debugging_enabled.setter
     def is_debugging_enabled(self, value: bool) -> None: ...
     @property
     def is_loss(self) -> bool: ...
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
         Unique in its graph; errors, reports and pictures use it, and parameters are named after it: "fc.weights". Without one a layer gets its class's with its first node: "fully_connected_2". Cannot be set after that.
         """
-    @label.setter
-    def label(self, value: str) -> None: ...
+    @name.setter
+    def name(self, value: str) -> None: ...
     @property
     def layer_id(self) -> int:
         """
@@ -1091,7 +1087,7 @@ class Activation(Layer):
         """
     @typing.overload
     def __init__(
-        self, descriptor: ActivationDescriptor, *, label: str = ""
+        self, descriptor: ActivationDescriptor, *, name: str = ""
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1101,7 +1097,7 @@ class Activation(Layer):
         b: float | None = None,
         c: float | None = None,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> ActivationDescriptor: ...
@@ -1110,116 +1106,116 @@ class ReLU(Activation):
     """
     max(x, 0)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class ReLU6(Activation):
     """
     min(max(x, 0), 6)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class LeakyReLU(Activation):
     """
     x >= 0 ? x : slope * x
     """
-    def __init__(self, negative_slope: float = 0.01, *, label: str = "") -> None: ...
+    def __init__(self, negative_slope: float = 0.01, *, name: str = "") -> None: ...
 
 class ReLUN(Activation):
     """
     min(x >= 0 ? x : a * x, b)
     """
-    def __init__(self, a: float, b: float, *, label: str = "") -> None: ...
+    def __init__(self, a: float, b: float, *, name: str = "") -> None: ...
 
 class Affine(Activation):
     """
     scale * x + bias; ML Compute's linear layer.
     """
-    def __init__(self, scale: float, bias: float = 0.0, *, label: str = "") -> None: ...
+    def __init__(self, scale: float, bias: float = 0.0, *, name: str = "") -> None: ...
 
 class Sigmoid(Activation):
     """
     1 / (1 + exp(-x))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class HardSigmoid(Activation):
     """
     clamp(0.2 * x + 0.5, 0, 1)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Tanh(Activation):
     """
     tanh(x)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Absolute(Activation):
     """
     |x|; the gradient at 0 is 0
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class SoftPlus(Activation):
     """
     ln(1 + exp(beta * x)) / beta
     """
-    def __init__(self, beta: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, beta: float = 1.0, *, name: str = "") -> None: ...
 
 class SoftSign(Activation):
     """
     x / (1 + |x|)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class ELU(Activation):
     """
     x >= 0 ? x : a * (exp(x) - 1)
     """
-    def __init__(self, a: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class LogSigmoid(Activation):
     """
     ln(1 / (1 + exp(-x)))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class SELU(Activation):
     """
     1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class CELU(Activation):
     """
     max(0, x) + min(0, a * (exp(x / a) - 1))
     """
-    def __init__(self, a: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class HardShrink(Activation):
     """
     |x| > a ? x : 0
     """
-    def __init__(self, a: float = 0.5, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class SoftShrink(Activation):
     """
     x > a ? x - a : x < -a ? x + a : 0
     """
-    def __init__(self, a: float = 0.5, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class TanhShrink(Activation):
     """
     x - tanh(x)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Threshold(Activation):
     """
     x > threshold ? x : replacement
     """
     def __init__(
-        self, threshold: float, replacement: float, *, label: str = ""
+        self, threshold: float, replacement: float, *, name: str = ""
     ) -> None: ...
 
 class GELU(Activation):
@@ -1227,34 +1223,34 @@ class GELU(Activation):
     x * Phi(x), by erf or its tanh form
     """
     def __init__(
-        self, approximates_with_tanh: bool = False, *, label: str = ""
+        self, approximates_with_tanh: bool = False, *, name: str = ""
     ) -> None: ...
 
 class HardSwish(Activation):
     """
     x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Clamp(Activation):
     """
     min(max(x, min_value), max_value)
     """
     def __init__(
-        self, min_value: float, max_value: float, *, label: str = ""
+        self, min_value: float, max_value: float, *, name: str = ""
     ) -> None: ...
 
 class SiLU(Activation):
     """
     x / (1 + exp(-x))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Mish(Activation):
     """
     x * tanh(ln(1 + exp(x)))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class PReLU(Layer):
     """
@@ -1269,10 +1265,10 @@ class PReLU(Layer):
         """
     @typing.overload
     def __init__(
-        self, count: int = 1, slope: float = 0.25, *, label: str = ""
+        self, count: int = 1, slope: float = 0.25, *, name: str = ""
     ) -> None: ...
     @typing.overload
-    def __init__(self, *, weights: Tensor | ArrayLike, label: str = "") -> None: ...
+    def __init__(self, *, weights: Tensor | ArrayLike, name: str = "") -> None: ...
     @property
     def weights(self) -> Tensor: ...
     @property
@@ -1290,7 +1286,7 @@ class Arithmetic(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, operation: ArithmeticOperation | str, *, label: str = ""
+        self, operation: ArithmeticOperation | str, *, name: str = ""
     ) -> None: ...
     @property
     def operation(self) -> ArithmeticOperation: ...
@@ -1307,7 +1303,7 @@ class Comparison(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, operation: ComparisonOperation | str, *, label: str = ""
+        self, operation: ComparisonOperation | str, *, name: str = ""
     ) -> None: ...
     @property
     def operation(self) -> ComparisonOperation: ...
@@ -1323,7 +1319,7 @@ class Selection(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Dropout(Layer):
     """
@@ -1336,7 +1332,7 @@ class Dropout(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, rate: float, seed: int = 0, *, label: str = "") -> None: ...
+    def __init__(self, rate: float, seed: int = 0, *, name: str = "") -> None: ...
     @property
     def rate(self) -> float: ...
     @property
@@ -1356,12 +1352,12 @@ class Softmax(Layer):
     def __init__(
         self,
         operation: SoftmaxOperation | str = "softmax",
-        dimension: int = 1,
+        axis: int = 1,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
     @property
     def operation(self) -> SoftmaxOperation: ...
 
@@ -1377,14 +1373,14 @@ class Reshape(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, shape: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, shape: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
 
 class Transpose(Layer):
     """
-    Result axis k is source axis dimensions[k].
+    Result axis k is source axis axes[k].
     """
     @staticmethod
     def supports_data_type(
@@ -1394,10 +1390,10 @@ class Transpose(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, dimensions: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, axes: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
-    def dimensions(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]: ...
 
 class Upsample(Layer):
     """
@@ -1416,7 +1412,7 @@ class Upsample(Layer):
         sample_mode: SampleMode | str = "nearest",
         aligns_corners: bool = False,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def aligns_corners(self) -> bool:
@@ -1430,7 +1426,7 @@ class Upsample(Layer):
 
 class Concatenation(Layer):
     """
-    Sources of equal sizes but on `dimension`.
+    Sources of equal sizes but on `axis`.
     """
     @staticmethod
     def supports_data_type(
@@ -1439,9 +1435,9 @@ class Concatenation(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, dimension: int = 1, *, label: str = "") -> None: ...
+    def __init__(self, axis: int = 1, *, name: str = "") -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
 
 class Split(Layer):
     """
@@ -1456,14 +1452,14 @@ class Split(Layer):
         """
     @typing.overload
     def __init__(
-        self, split_count: int, dimension: int, *, label: str = ""
+        self, split_count: int, axis: int, *, name: str = ""
     ) -> None: ...
     @typing.overload
     def __init__(
-        self, split_section_lengths: list[int], dimension: int, *, label: str = ""
+        self, split_section_lengths: list[int], axis: int, *, name: str = ""
     ) -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
     @property
     def split_count(self) -> int: ...
     @property
@@ -1486,7 +1482,7 @@ class Slice(Layer):
         end: collections.abc.Sequence[int] | int,
         stride: collections.abc.Sequence[int] | int = (),
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def end(self) -> tuple[int, ...]: ...
@@ -1512,7 +1508,7 @@ class Padding(Layer):
         padding: collections.abc.Sequence[int] | int,
         constant_value: float = 0.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def constant_value(self) -> float: ...
@@ -1532,7 +1528,7 @@ class ZeroPadding(Padding):
     Pads with zeros.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class ReflectionPadding(Padding):
@@ -1540,7 +1536,7 @@ class ReflectionPadding(Padding):
     Mirrors, without the border sample.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class SymmetricPadding(Padding):
@@ -1548,7 +1544,7 @@ class SymmetricPadding(Padding):
     Mirrors, with the border sample.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class ReplicationPadding(Padding):
@@ -1556,7 +1552,7 @@ class ReplicationPadding(Padding):
     Repeats the border sample.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class ConstantPadding(Padding):
@@ -1568,12 +1564,12 @@ class ConstantPadding(Padding):
         padding: collections.abc.Sequence[int] | int,
         constant_value: float,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Reduction(Layer):
     """
-    Reduced axes stay with size 1; no dimensions are all of them.
+    Reduced axes stay with size 1; no axes are all of them.
     """
     @staticmethod
     def supports_data_type(
@@ -1582,22 +1578,15 @@ class Reduction(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    @typing.overload
     def __init__(
         self,
         reduction_type: ReductionType | str,
-        dimensions: collections.abc.Sequence[int] | int = (),
+        axes: collections.abc.Sequence[int] | int = (),
         *,
-        label: str = "",
-    ) -> None: ...
-    @typing.overload
-    def __init__(
-        self, reduction_type: ReductionType | str, *, dimension: int, label: str = ""
+        name: str = "",
     ) -> None: ...
     @property
-    def dimension(self) -> int: ...
-    @property
-    def dimensions(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]: ...
     @property
     def reduction_type(self) -> ReductionType: ...
 
@@ -1609,7 +1598,7 @@ class PoolingDescriptor:
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     @staticmethod
     def average(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1620,7 +1609,7 @@ class PoolingDescriptor:
     ) -> PoolingDescriptor: ...
     @staticmethod
     def l2_norm(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1630,7 +1619,7 @@ class PoolingDescriptor:
     ) -> PoolingDescriptor: ...
     @staticmethod
     def max(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1644,7 +1633,7 @@ class PoolingDescriptor:
     def __init__(
         self,
         type: PoolingType | str,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1671,7 +1660,7 @@ class PoolingDescriptor:
     @property
     def kernel_height(self) -> int: ...
     @property
-    def kernel_sizes(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]: ...
     @property
     def kernel_width(self) -> int: ...
     @property
@@ -1703,7 +1692,7 @@ class Pooling(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     @typing.overload
-    def __init__(self, descriptor: PoolingDescriptor, *, label: str = "") -> None: ...
+    def __init__(self, descriptor: PoolingDescriptor, *, name: str = "") -> None: ...
     @typing.overload
     def __init__(
         self,
@@ -1718,70 +1707,64 @@ class Pooling(Layer):
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         count_includes_padding: bool = False,
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> PoolingDescriptor: ...
 
 class MaxPooling(Pooling):
     """
-    The largest sample of each window; padding never wins. No stride is the kernel size.
+    The largest sample of each window; padding never wins. No strides are the kernel size.
     """
     def __init__(
         self,
         kernel_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
         padding: PaddingPolicy
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "valid",
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        strides: collections.abc.Sequence[int] | int | None = None,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class L2NormPooling(Pooling):
     """
-    The root of the sum of squares of each window. No stride is the kernel size.
+    The root of the sum of squares of each window. No strides are the kernel size.
     """
     def __init__(
         self,
         kernel_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
         padding: PaddingPolicy
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "valid",
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        strides: collections.abc.Sequence[int] | int | None = None,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class AveragePooling(Pooling):
     """
-    The mean of each window, with or without padded samples. No stride is the kernel size.
+    The mean of each window, with or without padded samples. No strides are the kernel size.
     """
     def __init__(
         self,
         kernel_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
         padding: PaddingPolicy
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "valid",
         count_includes_padding: bool = False,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        strides: collections.abc.Sequence[int] | int | None = None,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class ConvolutionDescriptor:
@@ -1792,7 +1775,7 @@ class ConvolutionDescriptor:
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     @staticmethod
     def depthwise(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channel_count: int,
         channel_multiplier: int = 1,
         *,
@@ -1806,7 +1789,7 @@ class ConvolutionDescriptor:
         """
     @staticmethod
     def transposed(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channel_count: int,
         output_feature_channel_count: int,
         *,
@@ -1822,7 +1805,7 @@ class ConvolutionDescriptor:
     @typing.overload
     def __init__(
         self,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channel_count: int,
         output_feature_channel_count: int,
         *,
@@ -1838,7 +1821,7 @@ class ConvolutionDescriptor:
         self, *, input_feature_channel_count: int, output_feature_channel_count: int
     ) -> None:
         """
-        Of a FullyConnected layer.
+        Describes a FullyConnected layer.
         """
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
@@ -1859,7 +1842,7 @@ class ConvolutionDescriptor:
     @property
     def kernel_height(self) -> int: ...
     @property
-    def kernel_sizes(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]: ...
     @property
     def kernel_width(self) -> int: ...
     @property
@@ -1916,7 +1899,7 @@ class Convolution(WeightedLayer):
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1929,17 +1912,15 @@ class Convolution(WeightedLayer):
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "same",
-        strides: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         group_count: int = 1,
         convolution_type: ConvolutionType | str = "standard",
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> ConvolutionDescriptor: ...
@@ -1948,7 +1929,7 @@ class FullyConnected(WeightedLayer):
     """
     y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, 1).
 
-    Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_sizes may be left out, or be (in, out), as programs for ML Compute have it.
+    Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_size may be left out, or be (in, out), as programs for ML Compute have it.
     """
     @staticmethod
     def supports_data_type(
@@ -1966,7 +1947,7 @@ class FullyConnected(WeightedLayer):
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1978,7 +1959,7 @@ class FullyConnected(WeightedLayer):
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1987,7 +1968,7 @@ class FullyConnected(WeightedLayer):
         weights: Tensor | ArrayLike,
         biases: Tensor | ArrayLike | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> ConvolutionDescriptor: ...
@@ -1999,7 +1980,7 @@ class LoRA(Layer):
     down is (rank, in), uniform within 1 / sqrt(in); up is (out, rank), zeros: at first the layer is its base, whose parameters are frozen and keep their names. save(path, trained_only=True) writes what has changed; merged() is a FullyConnected layer that does the same.
     """
     def __init__(
-        self, base: FullyConnected, rank: int, alpha: float, *, label: str = ""
+        self, base: FullyConnected, rank: int, alpha: float, *, name: str = ""
     ) -> None: ...
     def merged(self) -> FullyConnected:
         """
@@ -2049,7 +2030,7 @@ class MatMul(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     @typing.overload
-    def __init__(self, descriptor: MatMulDescriptor, *, label: str = "") -> None: ...
+    def __init__(self, descriptor: MatMulDescriptor, *, name: str = "") -> None: ...
     @typing.overload
     def __init__(
         self,
@@ -2057,7 +2038,7 @@ class MatMul(Layer):
         transposes_x: bool = False,
         transposes_y: bool = False,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> MatMulDescriptor: ...
@@ -2073,15 +2054,15 @@ class GramMatrix(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, scale: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, scale: float = 1.0, *, name: str = "") -> None: ...
     @property
     def scale(self) -> float: ...
 
 class Gather(Layer):
     """
-    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along axis `dimension`.
+    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along `axis`.
 
-    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), dimension 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
+    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), axis 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
     """
     @staticmethod
     def supports_data_type(
@@ -2090,13 +2071,13 @@ class Gather(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, dimension: int, *, label: str = "") -> None: ...
+    def __init__(self, axis: int, *, name: str = "") -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
 
 class Scatter(Layer):
     """
-    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `dimension` are those of the source ("none") or have them added ("sum").
+    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along `axis` are those of the source ("none") or have them added ("sum").
 
     Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
     """
@@ -2109,13 +2090,13 @@ class Scatter(Layer):
         """
     def __init__(
         self,
-        dimension: int,
+        axis: int,
         reduction_type: ReductionType | str = "none",
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
     @property
     def reduction_type(self) -> ReductionType: ...
 
@@ -2174,7 +2155,7 @@ class Embedding(Layer):
         weights: Tensor | ArrayLike | None = None,
         *,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2188,7 +2169,7 @@ class Embedding(Layer):
         *,
         weights: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> EmbeddingDescriptor: ...
@@ -2213,7 +2194,7 @@ class LSTMDescriptor:
         layer_count: int = 1,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2228,14 +2209,14 @@ class LSTMDescriptor:
     @property
     def dropout(self) -> float:
         """
-        Of the outputs of all layers but the last, in training.
+        The rate of dropout, in training, of the outputs of all layers but the last.
         """
     @property
     def hidden_size(self) -> int: ...
     @property
     def input_size(self) -> int: ...
     @property
-    def is_bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool: ...
     @property
     def layer_count(self) -> int: ...
     @property
@@ -2306,7 +2287,7 @@ class LSTM(Recurrent):
         | ActivationDescriptor
         | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2316,7 +2297,7 @@ class LSTM(Recurrent):
         layer_count: int = 1,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2334,7 +2315,7 @@ class LSTM(Recurrent):
         | ActivationDescriptor
         | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def gate_activations(self) -> list[ActivationDescriptor]: ...
@@ -2369,7 +2350,7 @@ class GRU(Recurrent):
         *,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2379,7 +2360,7 @@ class GRU(Recurrent):
         secondary_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         reset_after: bool = True,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def reset_after(self) -> bool: ...
@@ -2402,7 +2383,7 @@ class RNN(Recurrent):
         *,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2411,7 +2392,7 @@ class RNN(Recurrent):
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         activation: ActivationType | str | ActivationDescriptor | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def activation(self) -> ActivationDescriptor: ...
@@ -2432,8 +2413,8 @@ class MultiheadAttentionDescriptor:
         key_dimension: int | None = None,
         value_dimension: int | None = None,
         dropout: float = 0.0,
-        has_biases: bool = True,
-        has_attention_biases: bool = False,
+        uses_biases: bool = True,
+        uses_attention_biases: bool = False,
         adds_zero_attention: bool = False,
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -2443,9 +2424,9 @@ class MultiheadAttentionDescriptor:
     @property
     def dropout(self) -> float: ...
     @property
-    def has_attention_biases(self) -> bool: ...
+    def uses_attention_biases(self) -> bool: ...
     @property
-    def has_biases(self) -> bool: ...
+    def uses_biases(self) -> bool: ...
     @property
     def head_count(self) -> int: ...
     @property
@@ -2482,7 +2463,7 @@ class MultiheadAttention(Layer):
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
         seed: int = 0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2492,8 +2473,8 @@ class MultiheadAttention(Layer):
         key_dimension: int | None = None,
         value_dimension: int | None = None,
         dropout: float = 0.0,
-        has_biases: bool = True,
-        has_attention_biases: bool = False,
+        uses_biases: bool = True,
+        uses_attention_biases: bool = False,
         adds_zero_attention: bool = False,
         weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
@@ -2503,7 +2484,7 @@ class MultiheadAttention(Layer):
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
         seed: int = 0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def attention_biases(self) -> list[Tensor] | None:
@@ -2572,7 +2553,7 @@ class BatchNormalization(NormalizationLayer):
         variance_epsilon: float = 1e-05,
         momentum: float = 0.99,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def feature_channel_count(self) -> int: ...
@@ -2609,7 +2590,7 @@ class InstanceNormalization(NormalizationLayer):
         mean: Tensor | ArrayLike | None = None,
         variance: Tensor | ArrayLike | None = None,
         uses_parameters: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def feature_channel_count(self) -> int: ...
@@ -2642,7 +2623,7 @@ class GroupNormalization(NormalizationLayer):
         variance_epsilon: float = 1e-05,
         *,
         uses_parameters: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def feature_channel_count(self) -> int: ...
@@ -2671,7 +2652,7 @@ class LayerNormalization(NormalizationLayer):
         *,
         axes: collections.abc.Sequence[int] | int = (),
         uses_parameters: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def axes(self) -> tuple[int, ...]: ...
@@ -2734,7 +2715,7 @@ class Loss(Layer):
         weights: Tensor | ArrayLike | None = None,
         *,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def class_weights(self) -> Tensor | None: ...
@@ -2753,7 +2734,7 @@ class MeanAbsoluteError(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2762,7 +2743,7 @@ class MeanAbsoluteError(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class MeanSquaredError(Loss):
@@ -2775,7 +2756,7 @@ class MeanSquaredError(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2784,7 +2765,7 @@ class MeanSquaredError(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SoftmaxCrossEntropy(Loss):
@@ -2798,7 +2779,7 @@ class SoftmaxCrossEntropy(Loss):
         *,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2811,7 +2792,7 @@ class SoftmaxCrossEntropy(Loss):
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SigmoidCrossEntropy(Loss):
@@ -2824,7 +2805,7 @@ class SigmoidCrossEntropy(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2834,7 +2815,7 @@ class SigmoidCrossEntropy(Loss):
         label_smoothing: float = 0.0,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class CategoricalCrossEntropy(Loss):
@@ -2848,7 +2829,7 @@ class CategoricalCrossEntropy(Loss):
         *,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2861,7 +2842,7 @@ class CategoricalCrossEntropy(Loss):
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Hinge(Loss):
@@ -2874,7 +2855,7 @@ class Hinge(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2883,7 +2864,7 @@ class Hinge(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Huber(Loss):
@@ -2896,7 +2877,7 @@ class Huber(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2906,7 +2887,7 @@ class Huber(Loss):
         delta: float = 1.0,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class CosineDistance(Loss):
@@ -2919,7 +2900,7 @@ class CosineDistance(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2928,7 +2909,7 @@ class CosineDistance(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Log(Loss):
@@ -2941,7 +2922,7 @@ class Log(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2951,7 +2932,7 @@ class Log(Loss):
         epsilon: float = 1e-07,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class KullbackLeiblerDivergence(Loss):
@@ -2964,7 +2945,7 @@ class KullbackLeiblerDivergence(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2973,7 +2954,7 @@ class KullbackLeiblerDivergence(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class YOLOLossDescriptor:
@@ -3039,7 +3020,7 @@ class YOLOLoss(Loss):
     """
     One loss for each sample of a detector. Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, height, confidence and classes of each anchor. Labels hold the place in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot classes; yolo_loss.h has the formula. Takes no weights. It has a yolo_loss_descriptor; descriptor raises InvalidArgument.
     """
-    def __init__(self, descriptor: YOLOLossDescriptor, *, label: str = "") -> None: ...
+    def __init__(self, descriptor: YOLOLossDescriptor, *, name: str = "") -> None: ...
     @property
     def descriptor(self) -> LossDescriptor: ...
     @property
@@ -3087,7 +3068,7 @@ class Schedule:
     def __repr__(self) -> str: ...
     def rate(self, updates: int) -> float:
         """
-        After so many updates.
+        The rate after so many updates.
         """
     @property
     def pieces(self) -> tuple[tuple[str, int, int, float, float, bool], ...]:
@@ -3177,7 +3158,7 @@ class Optimizer:
     @property
     def learning_rate(self) -> float:
         """
-        Of the next update that is enqueued. Setting it raises StateError while there is a schedule.
+        The rate of the next update that is enqueued. Setting it raises StateError while there is a schedule.
         """
     @learning_rate.setter
     def learning_rate(self, value: float) -> None: ...
@@ -3373,7 +3354,7 @@ class LayerTime:
     @property
     def layer(self) -> str:
         """
-        As in rows of report().
+        The layer is called as in the rows of report().
         """
     @property
     def update(self) -> float: ...
@@ -3407,7 +3388,7 @@ class ExecutionResult:
     @property
     def losses(self) -> dict[str, float]:
         """
-        Each loss by its layer's label ("mse:2" for the layer's second node). Those without a reduction are no numbers, and missing: declare them as outputs.
+        Each loss by its layer's name ("mse:2" for the layer's second node). Those without a reduction are no numbers, and missing: declare them as outputs.
         """
     @property
     def outputs(self) -> dict[str, NDArray[Any]]:
@@ -3443,12 +3424,12 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         """
     def close(self) -> None:
         """
-        For event loops. A wait goes with its task; the work goes on.
+        Ends the wait with its task, as event loops do; the work goes on.
         """
     def done(self) -> bool: ...
     def exception(self) -> BaseException | None:
         """
-        None while running and after success; never blocks.
+        The error of the work; None while it runs and after success. Never blocks.
         """
     def result(self, timeout: float | None = None) -> ExecutionResult:
         """
@@ -3456,11 +3437,11 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         """
     def send(self, value: Any, /) -> Any:
         """
-        For event loops: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
+        Continues the wait: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
         """
     def throw(self, *args: Any) -> Any:
         """
-        For event loops: ends the wait; asyncio.CancelledError cancels the execution.
+        Ends the wait, as event loops do; asyncio.CancelledError cancels the execution.
         """
     def wait(self, timeout: float | None = None) -> bool:
         """
@@ -3584,7 +3565,7 @@ class LSTMOpDescriptor:
     @property
     def activation(self) -> ActivationType:
         """
-        Of the cell.
+        The activation of the cell.
         """
     @property
     def bidirectional(self) -> bool: ...
@@ -3769,7 +3750,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -3784,7 +3765,7 @@ class Graph:
         self,
         gradient: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -3889,7 +3870,7 @@ class Graph:
         Appends one `compare` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def concatenate(
-        self, sources: collections.abc.Sequence[Tensor], dimension: int = 1
+        self, sources: collections.abc.Sequence[Tensor], axis: int = 1
     ) -> Tensor: ...
     def convolution_2d(
         self,
@@ -3995,7 +3976,7 @@ class Graph:
         """
         Appends one `fill` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
-    def gather(self, dimension: int, source: Tensor, indices: Tensor) -> Tensor:
+    def gather(self, axis: int, source: Tensor, indices: Tensor) -> Tensor:
         """
         The elements of `source` that `indices` name; see layers.Gather.
         """
@@ -4285,7 +4266,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -4301,7 +4282,7 @@ class Graph:
         x: Tensor,
         state: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -4454,7 +4435,7 @@ class Graph:
         """
     def scatter(
         self,
-        dimension: int,
+        axis: int,
         source: Tensor,
         indices: Tensor,
         copy_from: Tensor,
@@ -4637,7 +4618,7 @@ class Graph:
         Empty for a layer that is not in the graph.
         """
     @typing.overload
-    def split(self, source: Tensor, split_count: int, dimension: int) -> list[Tensor]:
+    def split(self, source: Tensor, split_count: int, axis: int) -> list[Tensor]:
         """
         Parts of ceil(size / split_count); the last may be smaller.
         """
@@ -4646,7 +4627,7 @@ class Graph:
         self,
         source: Tensor,
         split_section_lengths: collections.abc.Sequence[int] | int,
-        dimension: int,
+        axis: int,
     ) -> list[Tensor]:
         """
         Parts of these lengths.
@@ -4658,10 +4639,10 @@ class Graph:
         Appends one `squared_norm` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def transpose(
-        self, dimensions: collections.abc.Sequence[int] | int, source: Tensor
+        self, axes: collections.abc.Sequence[int] | int, source: Tensor
     ) -> Tensor:
         """
-        Result axis k is source axis dimensions[k].
+        Result axis k is source axis axes[k].
         """
     def unary(
         self,
@@ -4779,27 +4760,27 @@ class RestoreReport:
     @property
     def fits(self) -> bool:
         """
-        All lists are empty.
+        Are all lists empty?
         """
     @property
     def metadata(self) -> dict[str, str]:
         """
-        The user's own, of a file.
+        Text of the user's own, which the file has.
         """
     @property
     def mismatched(self) -> list[str]:
         """
-        Of both, and different; each entry says how.
+        Tensors that both have and that differ; each entry says how.
         """
     @property
     def missing(self) -> list[str]:
         """
-        Of the graph, and not given.
+        Tensors that the graph has and that were not given.
         """
     @property
     def unexpected(self) -> list[str]:
         """
-        Given, and not of the graph.
+        Tensors that were given and that the graph does not have.
         """
 
 class PlanMemory:
@@ -4810,7 +4791,7 @@ class PlanMemory:
     @property
     def arena_bytes(self) -> int:
         """
-        What is allocated.
+        Bytes that the arena takes.
         """
     @property
     def gradient_bytes(self) -> int:
@@ -4827,7 +4808,7 @@ class PlanMemory:
     @property
     def saved_bytes(self) -> int:
         """
-        Kept from the forward for the gradient.
+        Bytes that the forward keeps for the gradient.
         """
     @property
     def unplanned_bytes(self) -> int:
@@ -4853,12 +4834,12 @@ class MemoryReport:
     @property
     def accumulator_bytes(self) -> int:
         """
-        Gradient accumulators: of linkable graphs, and of those compiled with accumulates_gradients.
+        Gradient accumulators: of linkable graphs, and of those compiled with accumulate_gradients.
         """
     @property
     def allocated_bytes(self) -> int:
         """
-        The same, as counted by the device.
+        Bytes of these arenas, as the device counts them.
         """
     @property
     def constant_bytes(self) -> int: ...
@@ -4881,7 +4862,7 @@ class MemoryReport:
     @property
     def persistent_bytes(self) -> int:
         """
-        Allocated by the first execution, whatever it is.
+        Bytes that the first execution allocates, whatever it is.
         """
     @property
     def phases(self) -> PlanMemory:
@@ -4891,12 +4872,12 @@ class MemoryReport:
     @property
     def predicted_bytes(self) -> int:
         """
-        Of the arenas allocated so far, as planned.
+        Bytes of the arenas that are allocated so far, as planned.
         """
     @property
     def shared_bytes(self) -> int:
         """
-        Held by another graph on the device.
+        Bytes that another graph on the device holds.
         """
     @property
     def staging_bytes(self) -> int:
@@ -4913,7 +4894,7 @@ class MemoryReport:
 
 class CompiledGraph(Graph):
     """
-    What TrainingGraph and InferenceGraph share.
+    A graph that was made to run: TrainingGraph and InferenceGraph are two.
     """
     def __repr__(self) -> str: ...
     def _listing(self) -> dict[str, Any]:
@@ -4955,10 +4936,10 @@ class CompiledGraph(Graph):
         disable_layer_fusion: bool = False,
         link_graphs: bool = False,
         compute_all_gradients: bool = False,
-        accumulates_gradients: bool = False,
+        accumulate_gradients: bool = False,
         precision: Precision | str = Precision.float32,
-        reuses_memory: bool = True,
-        poisons_memory: bool = False,
+        reuse_memory: bool = True,
+        poison_memory: bool = False,
         max_gpu_ms: float = 500.0,
         batch_plans_bytes: int = 1073741824,
         verify: Device | DeviceType | str | None = None,
@@ -4983,9 +4964,9 @@ class CompiledGraph(Graph):
         """
         Plans memory and creates everything the device needs; allocates nothing, but among ranks what they begin with and, where they share memory, what execute() needs.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulates_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). batch_plans_bytes: memory of the host for plans of smaller batches than the compiled one; those that ran longest ago make room (report().batch_plans). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. collective: trains together with other processes, each on its part of every batch: a Collective, a communicator of mpi4py or an object with the methods; then this waits for all of them, and they begin with the parameters, optimizer state and seed of rank 0. gradients_of_ranks: "sum", "mean" (each rank counts by its samples), or as the losses' reduction says. bucket_bytes: of gradients that are sent as one. shard_optimizer: each rank keeps and updates its share of the optimizer's buffers; save(), and state_dict(with_optimizer=True), then are calls of all ranks. reduce_losses: losses of training passes are those of all samples. synchronize_batch_norm: batch normalization has the mean and variance of all samples of all ranks; then execute_forward() of a training graph is a call of all ranks, too. collective_timeout: seconds until a wait for other ranks is DeviceError. on_bucket(index, values, names): called on a device thread before a bucket is sent; may change the values. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulate_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuse_memory=False: every buffer has its own bytes. poison_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). batch_plans_bytes: memory of the host for plans of smaller batches than the compiled one; those that ran longest ago make room (report().batch_plans). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. collective: trains together with other processes, each on its part of every batch: a Collective, a communicator of mpi4py or an object with the methods; then this waits for all of them, and they begin with the parameters, optimizer state and seed of rank 0. gradients_of_ranks: "sum", "mean" (each rank counts by its samples), or as the losses' reduction says. bucket_bytes: of gradients that are sent as one. shard_optimizer: each rank keeps and updates its share of the optimizer's buffers; save(), and state_dict(with_optimizer=True), then are calls of all ranks. reduce_losses: losses of training passes are those of all samples. synchronize_batch_norm: batch normalization has the mean and variance of all samples of all ranks; then execute_forward() of a training graph is a call of all ranks, too. collective_timeout: seconds until a wait for other ranks is DeviceError. on_bucket(index, values, names): called on a device thread before a bucket is sent; may change the values. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
-    def export(
+    def export_graph(
         self,
         path: str | os.PathLike[str],
         *,
@@ -5058,7 +5039,7 @@ class CompiledGraph(Graph):
         """
     def synchronize_updates(self) -> None:
         """
-        Device to host for all parameters and running statistics.
+        Copies all parameters and running statistics from the device to the host.
         """
     def tensor(self, name: str) -> Tensor:
         """
@@ -5082,19 +5063,19 @@ class CompiledGraph(Graph):
     @property
     def inputs(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
     @property
     def is_compiled(self) -> bool: ...
     @property
     def loss_label_weights(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
     @property
     def loss_labels(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
     @property
     def memory(self) -> MemoryReport:
@@ -5104,7 +5085,7 @@ class CompiledGraph(Graph):
     @property
     def outputs(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
 
 class ParameterGroup:
@@ -5142,7 +5123,7 @@ class TrainingGraph(CompiledGraph):
         optimizer: Optimizer | None = None,
     ) -> TrainingGraph:
         """
-        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
         """
     def __init__(
         self,
@@ -5161,7 +5142,7 @@ class TrainingGraph(CompiledGraph):
     def bind_optimizer_data(
         self,
         data: collections.abc.Sequence[ArrayLike | TensorData | SupportsDLPack],
-        tensor: Tensor,
+        parameter: Tensor,
         *,
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
@@ -5250,7 +5231,7 @@ class TrainingGraph(CompiledGraph):
         """
         Gradients of the last forward. Raises StateError without one.
 
-        accumulate: joins those that wait for the update, with compile(accumulates_gradients=True). True: so that the update is that of one batch of all samples, as the losses' reduction says; InvalidArgument where that is neither of the others. "sum": adds them. "mean": has their mean, each pass counting by its samples. The first pass after an update replaces, as each does without.
+        accumulate: joins those that wait for the update, with compile(accumulate_gradients=True). True: so that the update is that of one batch of all samples, as the losses' reduction says; InvalidArgument where that is neither of the others. "sum": adds them. "mean": has their mean, each pass counting by its samples. The first pass after an update replaces, as each does without.
         """
     def execute_optimizer_update(
         self,
@@ -5333,7 +5314,7 @@ class TrainingGraph(CompiledGraph):
     @property
     def optimizer(self) -> Optimizer | Any:
         """
-        None where none was given.
+        The optimizer that the graph has; None where none was given.
         """
     @property
     def parameters(self) -> list[Tensor]:
@@ -5367,7 +5348,7 @@ class InferenceGraph(CompiledGraph):
         tensors: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> InferenceGraph:
         """
-        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
         """
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
     def _share(self) -> Any: ...
@@ -5482,9 +5463,9 @@ class StateNode:
         The filter that makes it.
         """
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
-        Of the filter: "convolution.state".
+        The name of the filter and ".state": "convolution.state".
         """
 
 class FilterNode:
@@ -5538,12 +5519,12 @@ class FilterNode:
         "ConvolutionNode".
         """
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
         Errors, reports and pictures use it. Empty: that of the class, with a number in the graph: "convolution", "convolution_2".
         """
-    @label.setter
-    def label(self, value: str) -> None: ...
+    @name.setter
+    def name(self, value: str) -> None: ...
     @property
     def result_image(self) -> ImageNode: ...
     @property
@@ -5596,7 +5577,7 @@ class NodeConvolutionDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channels: int,
         output_feature_channels: int,
         *,
@@ -5616,7 +5597,7 @@ class NodeConvolutionDescriptor:
     @property
     def is_depthwise(self) -> bool: ...
     @property
-    def kernel_sizes(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]: ...
     @property
     def output_feature_channels(self) -> int: ...
     @property
@@ -5634,14 +5615,14 @@ class ConvolutionNode(TrainableNode):
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "same",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class FullyConnectedNode(TrainableNode):
     """
     A convolution whose kernel covers the whole image: (out, 1, 1).
     """
-    def __init__(self, source: ImageNode, weights: Any, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, weights: Any, *, name: str = "") -> None: ...
 
 class ConvolutionTransposeNode(TrainableNode):
     """
@@ -5656,7 +5637,7 @@ class ConvolutionTransposeNode(TrainableNode):
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "same",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -5665,7 +5646,7 @@ class ConvolutionTransposeNode(TrainableNode):
         weights: Any,
         *,
         convolution_gradient_state: StateNode,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class BatchNormalizationNode(TrainableNode):
@@ -5673,7 +5654,7 @@ class BatchNormalizationNode(TrainableNode):
     gamma (x - mean) / sqrt(variance + epsilon) + beta per channel: statistics of the batch where the graph has the gradient of this filter, else those of the data source.
     """
     def __init__(
-        self, source: ImageNode, data_source: Any, *, label: str = ""
+        self, source: ImageNode, data_source: Any, *, name: str = ""
     ) -> None: ...
 
 class InstanceNormalizationNode(TrainableNode):
@@ -5681,7 +5662,7 @@ class InstanceNormalizationNode(TrainableNode):
     Statistics of each image and channel; otherwise as BatchNormalizationNode.
     """
     def __init__(
-        self, source: ImageNode, data_source: Any, *, label: str = ""
+        self, source: ImageNode, data_source: Any, *, name: str = ""
     ) -> None: ...
 
 class GroupNormalizationNode(TrainableNode):
@@ -5689,44 +5670,40 @@ class GroupNormalizationNode(TrainableNode):
     Statistics of each image and group of channels; otherwise as BatchNormalizationNode.
     """
     def __init__(
-        self, source: ImageNode, data_source: Any, *, label: str = ""
+        self, source: ImageNode, data_source: Any, *, name: str = ""
     ) -> None: ...
 
 class PoolingMaxNode(FilterNode):
     """
-    The largest sample of each window; the gradient goes to the first of equals. stride: the size of the filter. Raises InvalidArgument without a filter_size.
+    The largest sample of each window; the gradient goes to the first of equals. No strides are the kernel size. Raises InvalidArgument without a kernel_size.
     """
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class DilatedPoolingMaxNode(FilterNode):
     """
-    As PoolingMaxNode.
+    Pools as PoolingMaxNode, with windows that are dilated.
     """
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class PoolingAverageNode(FilterNode):
@@ -5736,16 +5713,14 @@ class PoolingAverageNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
         edge_mode: ImageEdgeMode | str = "clamp",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class PoolingL2NormNode(FilterNode):
@@ -5755,15 +5730,13 @@ class PoolingL2NormNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class NeuronDescriptor:
@@ -5802,7 +5775,7 @@ class NeuronNode(FilterNode):
     """
     @typing.overload
     def __init__(
-        self, source: ImageNode, descriptor: NeuronDescriptor, *, label: str = ""
+        self, source: ImageNode, descriptor: NeuronDescriptor, *, name: str = ""
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -5814,7 +5787,7 @@ class NeuronNode(FilterNode):
         c: float = 0.0,
         *,
         prelu_data: ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> NeuronDescriptor: ...
@@ -5823,14 +5796,14 @@ class AbsoluteNode(NeuronNode):
     """
     |x|; the slope at 0 is 0.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LinearNode(NeuronNode):
     """
     a x + b
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 0.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 0.0, *, name: str = ""
     ) -> None: ...
 
 class ReLUNode(NeuronNode):
@@ -5838,7 +5811,7 @@ class ReLUNode(NeuronNode):
     x >= 0 ? x : a x; the slope at 0 is 1.
     """
     def __init__(
-        self, source: ImageNode, a: float = 0.0, *, label: str = ""
+        self, source: ImageNode, a: float = 0.0, *, name: str = ""
     ) -> None: ...
 
 class PReLUNode(NeuronNode):
@@ -5846,7 +5819,7 @@ class PReLUNode(NeuronNode):
     x >= 0 ? x : a x with an a per channel.
     """
     def __init__(
-        self, source: ImageNode, data: ArrayLike, *, label: str = ""
+        self, source: ImageNode, data: ArrayLike, *, name: str = ""
     ) -> None: ...
 
 class ReLUNNode(NeuronNode):
@@ -5854,21 +5827,21 @@ class ReLUNNode(NeuronNode):
     min(x >= 0 ? x : a x, b); the slope at b is 0.
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 6.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 6.0, *, name: str = ""
     ) -> None: ...
 
 class SigmoidNode(NeuronNode):
     """
     1 / (1 + exp(-x))
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class HardSigmoidNode(NeuronNode):
     """
     clamp(a x + b, 0, 1); the slope at both ends is a.
     """
     def __init__(
-        self, source: ImageNode, a: float = 0.2, b: float = 0.5, *, label: str = ""
+        self, source: ImageNode, a: float = 0.2, b: float = 0.5, *, name: str = ""
     ) -> None: ...
 
 class TanHNode(NeuronNode):
@@ -5876,7 +5849,7 @@ class TanHNode(NeuronNode):
     a tanh(b x)
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class SoftPlusNode(NeuronNode):
@@ -5884,21 +5857,21 @@ class SoftPlusNode(NeuronNode):
     a ln(1 + exp(b x))
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class SoftSignNode(NeuronNode):
     """
     x / (1 + |x|)
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class ELUNode(NeuronNode):
     """
     x >= 0 ? x : a (exp(x) - 1)
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class PowerNode(NeuronNode):
@@ -5906,7 +5879,7 @@ class PowerNode(NeuronNode):
     (a x + b)^c
     """
     def __init__(
-        self, source: ImageNode, a: float, b: float, c: float, *, label: str = ""
+        self, source: ImageNode, a: float, b: float, c: float, *, name: str = ""
     ) -> None: ...
 
 class ExponentialNode(NeuronNode):
@@ -5920,7 +5893,7 @@ class ExponentialNode(NeuronNode):
         b: float = 0.0,
         c: float = -1.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class LogarithmNode(NeuronNode):
@@ -5934,14 +5907,14 @@ class LogarithmNode(NeuronNode):
         b: float = 0.0,
         c: float = -1.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class GeLUNode(NeuronNode):
     """
     x Phi(x), Phi the normal distribution.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class CrossChannelNormalizationNode(FilterNode):
     """
@@ -5955,7 +5928,7 @@ class CrossChannelNormalizationNode(FilterNode):
         alpha: float = 1.0,
         beta: float = 5.0,
         delta: float = 1.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SpatialNormalizationNode(FilterNode):
@@ -5970,7 +5943,7 @@ class SpatialNormalizationNode(FilterNode):
         alpha: float = 1.0,
         beta: float = 5.0,
         delta: float = 1.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class LocalContrastNormalizationNode(FilterNode):
@@ -5980,7 +5953,7 @@ class LocalContrastNormalizationNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        kernel_sizes: collections.abc.Sequence[int] | int = (5, 5),
+        kernel_size: collections.abc.Sequence[int] | int = (5, 5),
         *,
         alpha: float = 1.0,
         beta: float = 0.5,
@@ -5988,20 +5961,20 @@ class LocalContrastNormalizationNode(FilterNode):
         p0: float = 1.0,
         pm: float = 0.0,
         ps: float = 1.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SoftMaxNode(FilterNode):
     """
     Over the channels of each pixel.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LogSoftMaxNode(FilterNode):
     """
     Over the channels of each pixel.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class AdditionNode(FilterNode):
     """
@@ -6019,7 +5992,7 @@ class AdditionNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SubtractionNode(FilterNode):
@@ -6038,7 +6011,7 @@ class SubtractionNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class MultiplicationNode(FilterNode):
@@ -6057,7 +6030,7 @@ class MultiplicationNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class DivisionNode(FilterNode):
@@ -6076,7 +6049,7 @@ class DivisionNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class DropoutNode(FilterNode):
@@ -6090,7 +6063,7 @@ class DropoutNode(FilterNode):
         *,
         seed: int = 0,
         mask_strides: collections.abc.Sequence[int] = (1, 1, 1),
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class ConcatenationNode(FilterNode):
@@ -6098,7 +6071,7 @@ class ConcatenationNode(FilterNode):
     Channels one after the other. All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
     """
     def __init__(
-        self, sources: collections.abc.Sequence[ImageNode], *, label: str = ""
+        self, sources: collections.abc.Sequence[ImageNode], *, name: str = ""
     ) -> None: ...
 
 class ReshapeNode(FilterNode):
@@ -6110,7 +6083,7 @@ class ReshapeNode(FilterNode):
         source: ImageNode,
         result_size: collections.abc.Sequence[int],
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class PadNode(FilterNode):
@@ -6125,12 +6098,12 @@ class PadNode(FilterNode):
         *,
         edge_mode: ImageEdgeMode | str = "zero",
         fill_value: float = 0.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class ReductionNode(FilterNode):
     """
-    Only the gradient of "spatial_mean" exists. `weight` is that of "feature_channels_sum".
+    Reduces an image along its axes. Only the gradient of "spatial_mean" exists. `weight` is that of "feature_channels_sum".
     """
     def __init__(
         self,
@@ -6138,7 +6111,7 @@ class ReductionNode(FilterNode):
         reduction: ImageReduction | str,
         weight: float = 1.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class UpsamplingNearestNode(FilterNode):
@@ -6146,12 +6119,12 @@ class UpsamplingNearestNode(FilterNode):
     Each pixel scale_y times scale_x times.
     """
     def __init__(
-        self, source: ImageNode, scale_x: int, scale_y: int, *, label: str = ""
+        self, source: ImageNode, scale_x: int, scale_y: int, *, name: str = ""
     ) -> None: ...
 
 class UpsamplingBilinearNode(FilterNode):
     """
-    Between pixels, scale_x times as wide and scale_y times as high.
+    Interpolates between pixels: the image is scale_x times as wide and scale_y times as high.
     """
     def __init__(
         self,
@@ -6160,7 +6133,7 @@ class UpsamplingBilinearNode(FilterNode):
         scale_y: int,
         aligns_corners: bool = False,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class BilinearScaleNode(FilterNode):
@@ -6172,7 +6145,7 @@ class BilinearScaleNode(FilterNode):
         source: ImageNode,
         output_size: collections.abc.Sequence[int] | int,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class GramMatrixCalculationNode(FilterNode):
@@ -6180,7 +6153,7 @@ class GramMatrixCalculationNode(FilterNode):
     y[c, 1, f] = alpha sum x[f] x[c] over the pixels: (channels, 1, channels).
     """
     def __init__(
-        self, source: ImageNode, alpha: float = 1.0, *, label: str = ""
+        self, source: ImageNode, alpha: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class NodeLossDescriptor:
@@ -6211,7 +6184,7 @@ class NodeLossDescriptor:
     @property
     def divides_by_non_zero_weights(self) -> bool:
         """
-        With sum: divided by the number of losses whose weight is not 0; 0 when there is none.
+        A sum is divided by the number of losses whose weight is not 0; it is 0 when there is none.
         """
     @property
     def epsilon(self) -> float: ...
@@ -6242,7 +6215,7 @@ class LossNode(FilterNode):
         descriptor: NodeLossDescriptor,
         weights: ImageNode | None = None,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def loss_image(self) -> ImageNode:
@@ -6261,14 +6234,14 @@ class ForwardLossNode(FilterNode):
         descriptor: NodeLossDescriptor,
         weights: ImageNode | None = None,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class InitialGradientNode(FilterNode):
     """
     Ones of the size of `source`: the gradient of a loss by itself, which a training graph begins with.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class NodeGraph:
     """
@@ -6328,7 +6301,7 @@ class NodeGraph:
     @property
     def result_handles(self) -> list[str]:
         """
-        Names of what a run returns: result images first, then exported images and states. An image has its handle, else the label of its filter; a state's are "label.weights" and "label.biases", or "label.gamma" and "label.beta".
+        Names of what a run returns: result images first, then exported images and states. An image has its handle, else the name of its filter; a state's are "name.weights" and "name.biases", or "name.gamma" and "name.beta".
         """
     @property
     def source_image_handles(self) -> list[str]:
@@ -6345,12 +6318,12 @@ def bfloat16_bits(floats: Any) -> NDArray[Any]:
 
 def bfloat16_dtype() -> numpy.dtype[Any]:
     """
-    Of ml_dtypes; DTypeError without it.
+    The data type of ml_dtypes. Raises DTypeError without that package.
     """
 
 def bfloat16_record() -> numpy.dtype[Any]:
     """
-    Of the bits, inside the package.
+    The data type of the bits, inside the package.
     """
 
 def fixed_order(collective: Collective | Transport | Communicator) -> Collective:
@@ -6370,7 +6343,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def set_num_threads(count: int) -> None:
     """
-    For graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
+    Sets the threads of graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
     """
 
 def summarized_dot_description(

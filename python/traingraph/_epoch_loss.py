@@ -16,7 +16,7 @@ __all__ = ["EpochLoss", "summed_losses"]
 
 
 def summed_losses(training: TrainingGraph) -> frozenset[str]:
-    """Losses, by label, that add samples up; the others are means of them."""
+    """Losses, by name, that add samples up; the others are means of them."""
     listing = training._listing()
     values = listing["values"]
 

@@ -23,7 +23,7 @@ LONGEST_NAME = 200  # of 255 bytes, with room for what is put around it
 
 
 def to_path(op: str, value: Any) -> Path:
-    """As the library's own calls take paths."""
+    """Takes a path as the library's own calls do."""
     try:
         path = os.fsdecode(value)
     except TypeError:
@@ -85,6 +85,6 @@ def write_whole(files: Mapping[Path, Callable[[BinaryIO], object]]) -> None:
 
 
 def _beside(target: Path) -> Path:
-    """As the library's own: ".net.onnx.<random>.unfinished"."""
+    """Makes a name as the library does: ".net.onnx.<random>.unfinished"."""
     kept = target.name if len(os.fsencode(target.name)) <= LONGEST_NAME else ""
     return target.with_name(f".{kept}.{secrets.token_hex(4)}.unfinished")

@@ -59,7 +59,7 @@ class _Passes:
         *,
         for_inference: bool = False,
     ) -> float:
-        """Of one pass. Reads losses some batches late."""
+        """Computes the loss of one pass. Reads losses some batches late."""
         running: deque[tuple[Execution, int]] = deque()
         loss = EpochLoss(what, number, self.summed, self.allows_non_finite)
 

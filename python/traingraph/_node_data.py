@@ -36,7 +36,7 @@ class ConvolutionData:
         *,
         descriptor: NodeConvolutionDescriptor | None = None,
         optimizer: Optimizer | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None:
         """Keeps the arrays; lists become some.
 
@@ -61,10 +61,10 @@ class ConvolutionData:
             descriptor = NodeConvolutionDescriptor((height, width), channels, out)
         self.descriptor = descriptor
         self.optimizer = optimizer
-        self.label = label
+        self.name = name
 
     def __repr__(self) -> str:
-        return _repr(self.label, f"weights {self.weights.shape}", self)
+        return _repr(self.name, f"weights {self.weights.shape}", self)
 
 
 class NormalizationData:
@@ -87,7 +87,7 @@ class NormalizationData:
         epsilon: float = 1e-5,
         momentum: float = 0.99,
         optimizer: Optimizer | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None:
         """Keeps the arrays; lists become some.
 
@@ -103,15 +103,15 @@ class NormalizationData:
         self.epsilon = epsilon
         self.momentum = momentum
         self.optimizer = optimizer
-        self.label = label
+        self.name = name
 
     def __repr__(self) -> str:
-        return _repr(self.label, f"{self.feature_channels} channels", self)
+        return _repr(self.name, f"{self.feature_channels} channels", self)
 
 
-def _repr(label: str, what: str, data: ConvolutionData | NormalizationData) -> str:
+def _repr(name: str, what: str, data: ConvolutionData | NormalizationData) -> str:
     optimizer = "" if data.optimizer is None else f", {data.optimizer!r}"
-    quoted = f'"{label}", ' if label else ""
+    quoted = f'"{name}", ' if name else ""
     return f"<{type(data).__name__} {quoted}{what}{optimizer}>"
 
 

@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 
 class _End:
-    """After the last batch; with what ended the thread too early."""
+    """Comes after the last batch, with what ended the thread too early."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error

@@ -32,7 +32,7 @@ def _bytes(count: int) -> str:
 
 
 def _literal(value: object) -> str:
-    """As one would write it: enums by their names."""
+    """Writes a value as one would: enums by their names."""
     if isinstance(value, enum.Enum):
         return repr(value.name)
     if isinstance(value, float):
@@ -97,7 +97,7 @@ def _configured(self: Any) -> list[str]:
     """Options of a layer, loss, optimizer or descriptor."""
     if isinstance(self, _core.ActivationDescriptor):
         return [self.activation_type.name, *_activation(self)]
-    skipped = {"label", "descriptor", "weights", "biases"}
+    skipped = {"name", "descriptor", "weights", "biases"}
     options = _options(self, skipped)
     descriptor = getattr(self, "descriptor", None)
     if isinstance(descriptor, _core.ActivationDescriptor):
@@ -109,7 +109,7 @@ def _configured(self: Any) -> list[str]:
             skipped |= {"loss_type", "pooling_type"}
         options = {**_options(descriptor, skipped), **options}
     if isinstance(self, _core.FullyConnected):
-        options.pop("kernel_sizes", None)
+        options.pop("kernel_size", None)
     return [
         f"{name}={value}"
         for name, value in options.items()
@@ -118,7 +118,7 @@ def _configured(self: Any) -> list[str]:
 
 
 def _layer(self: Any) -> list[str]:
-    return [f'"{self.label}"', *_configured(self)]
+    return [f'"{self.name}"', *_configured(self)]
 
 
 def _optimizer(self: Any) -> list[str]:
@@ -138,7 +138,7 @@ def _tensor(self: Any) -> list[str]:
     where = f"on {device.name}" if device is not None else ""
     if not where and self.has_data:
         where = "on the host"
-    return [f'"{self.label}"', str(self.shape), self.data_type.name, where]
+    return [f'"{self.name}"', str(self.shape), self.data_type.name, where]
 
 
 def _core_error() -> type[Exception]:
@@ -221,7 +221,7 @@ def _data(self: Any) -> list[str]:
 def _parameter(self: Any) -> list[str]:
     tensor = self.tensor
     kept = "trained" if self.is_updatable else "kept as it is"
-    return [f'"{tensor.label}"', str(tensor.shape), kept]
+    return [f'"{tensor.name}"', str(tensor.shape), kept]
 
 
 def _buffer(self: Any) -> list[str]:
@@ -270,7 +270,7 @@ def _line(self: Any, describe: Describe) -> str:
         text = ", ".join(part for part in describe(self) if part)
     except Exception:  # noqa: BLE001  debuggers ask in any state
         text = ""
-    text = " ".join(text.split())  # labels may hold anything
+    text = " ".join(text.split())  # names may hold anything
     return f"<{name} {text}>" if text else f"<{name}>"
 
 
@@ -295,7 +295,7 @@ def _html_of_graph(self: Any) -> str:
     for layer in self.layers:
         sources = ", ".join(str(t.shape) for t in self.source_tensors(layer))
         results = ", ".join(str(t.shape) for t in self.result_tensors(layer))
-        cells = (layer.label, type(layer).__name__, sources, results)
+        cells = (layer.name, type(layer).__name__, sources, results)
         rows.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
     names = ("layer", "class", "sources", "results")
     head = "".join(f"<th>{name}</th>" for name in names)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Signatures of the extension's functions, from the docstrings that pybind11 writes.
 
-``Adam(learning_rate: float = 0.001, *, label: str = '') -> None`` is a line of
+``Adam(learning_rate: float = 0.001, *, name: str = '') -> None`` is a line of
 Python, and Python parses it.
 """
 

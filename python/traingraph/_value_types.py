@@ -34,7 +34,7 @@ WORDS = {
 
 
 def describe(value: object) -> str:
-    """As messages name it: what is in arrays never gets into one."""
+    """Describes a value as messages do: what is in arrays never gets into one."""
     if value is None or isinstance(value, (int, float, str)):
         try:
             text = repr(value)

@@ -30,7 +30,7 @@ have ``feature_channels``, and may have ``gamma``, ``beta``, ``mean`` and
 ``variance``, one number per channel, ``groups``, ``epsilon`` and ``momentum``.
 All may have:
 
-``label``
+``name``
     Errors and results name it.
 ``load()``, ``purge()``
     Called before and after a graph reads: when it is made, when it reloads, and

@@ -50,7 +50,7 @@ std::vector<std::vector<StateTensor>> tensors_of(const Session& session,
   std::vector<StateTensor> parameters;
   if (handle.training) {
     for (const Tensor& tensor : handle.training->parameters()) {
-      parameters.push_back({tensor.label(), tensor.descriptor()});
+      parameters.push_back({tensor.name(), tensor.descriptor()});
     }
   }
   auto state = handle.any().state_tensors();
@@ -74,7 +74,7 @@ tg_status load(const char* call, const char* path,
     required(call, "graph", graph);
     const tg_load_options given = sized(call, options);
     const Device device = device_of(call, given);
-    const LoadOptions load_options{.with_state = given.leaves_state == 0,
+    const LoadOptions load_options{.with_state = given.without_state == 0,
                                    .batch_size = given.batch_size};
     auto handle = std::make_shared<GraphHandle>();
     if (is_training) {
@@ -151,10 +151,10 @@ tg_status tg_save(tg_graph* graph, const char* path) {
   });
 }
 
-tg_status tg_export(tg_graph* graph, const char* path, int with_state) {
+tg_status tg_export_graph(tg_graph* graph, const char* path, int with_state) {
   return guarded([&] {
-    const auto handle = graph_of("tg_export", graph);
-    handle->any().export_graph(required("tg_export", "path", path),
+    const auto handle = graph_of("tg_export_graph", graph);
+    handle->any().export_graph(required("tg_export_graph", "path", path),
                                {.with_state = with_state != 0});
   });
 }

@@ -55,8 +55,8 @@ std::vector<NamedData> list_of(const char* call, const char* name,
 }
 
 CompletionHandler handler_of(const tg_run& run) {
-  if (!run.callback) return {};
-  return [callback = run.callback,
+  if (!run.completion_handler) return {};
+  return [callback = run.completion_handler,
           context = run.context](const Execution& execution) {
     Failure failure;
     if (const auto error = execution.exception()) failure = failure_of(error);
@@ -75,8 +75,8 @@ struct Run {
   }
   ExecuteOptions options() const {
     return {.batch_size = run.batch_size,
-            .synchronous = run.is_synchronous != 0,
-            .forward_for_inference = run.is_inference != 0,
+            .synchronous = run.synchronous != 0,
+            .forward_for_inference = run.forward_for_inference != 0,
             .completion_handler = handler_of(run),
             .outputs_data = outputs};
   }
@@ -159,9 +159,9 @@ tg_status tg_execute_gradient(tg_graph* graph, const tg_run* run,
                });
 }
 
-tg_status tg_execute_update(tg_graph* graph, const tg_run* run,
-                            tg_execution** execution) {
-  constexpr const char* kCall = "tg_execute_update";
+tg_status tg_execute_optimizer_update(tg_graph* graph, const tg_run* run,
+                                      tg_execution** execution) {
+  constexpr const char* kCall = "tg_execute_optimizer_update";
   return start(kCall, graph, run, execution,
                [](GraphHandle& handle, const Run& r) {
                  return handle.trained(kCall).execute_optimizer_update(

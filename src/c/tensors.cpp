@@ -184,7 +184,7 @@ tg_status tg_read_tensor(tg_graph* graph, const char* name, void* data,
              {&handle->tensors[TG_STATE], &handle->tensors[TG_OPTIMIZER_STATE]},
              name);
     require_bytes(kCall, tensor, bytes);
-    handle->any().read_state(
+    handle->any().read_state_dict(
         {{tensor.name, TensorData(required(kCall, "data", data), bytes)}});
   });
 }
@@ -199,7 +199,7 @@ tg_status tg_write_tensor(tg_graph* graph, const char* name, const void* data,
              {&handle->tensors[TG_STATE], &handle->tensors[TG_OPTIMIZER_STATE]},
              name);
     require_bytes(kCall, tensor, bytes);
-    handle->any().load_state(
+    handle->any().load_state_dict(
         {{tensor.name, TensorData(required(kCall, "data", data), bytes)}},
         /*strict=*/false);
   });
@@ -221,7 +221,7 @@ tg_status tg_read_parameters(tg_graph* graph, float* values, size_t count) {
     const auto parts =
         parts_of(kCall, parameters_of(*handle, kCall), values, count);
     const Beside beside(parts);
-    handle->any().read_state(beside.list);
+    handle->any().read_state_dict(beside.list);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (beside.memory[i].empty()) continue;
       std::ranges::copy(widened(beside.memory[i], parts[i].type()),
@@ -243,7 +243,7 @@ tg_status tg_write_parameters(tg_graph* graph, const float* values,
       store_floats(parts[i].values, parts[i].type(), beside.memory[i], kCall,
                    parts[i].tensor.name);
     }
-    handle->any().load_state(beside.list, /*strict=*/false);
+    handle->any().load_state_dict(beside.list, /*strict=*/false);
   });
 }
 

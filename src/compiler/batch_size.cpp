@@ -58,7 +58,7 @@ std::string explain_batch(const Declaration& declaration) {
   for_each_batched(declaration, [&](const Tensor& tensor, std::int64_t size) {
     has_larger = has_larger || size > batch;
     if (size > batch || !limit.empty()) return;
-    limit = "\"" + tensor.label() + "\" " + tensor.shape().to_string();
+    limit = "\"" + tensor.name() + "\" " + tensor.shape().to_string();
   });
   if (!has_larger) {
     return "Declare inputs with the largest batch size you need.";

@@ -102,7 +102,7 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
                       .readable = readable_values(graph, assembled),
                       .gradients = {},
                       .alignment = alignment_of(compiled, target),
-                      .reuses = options.reuses_memory,
+                      .reuses = options.reuse_memory,
                       .larger = larger};
   for (const Trained& trained : assembled.trained) {
     request.gradients.push_back(trained.gradient);

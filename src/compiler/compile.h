@@ -15,7 +15,7 @@ namespace traingraph {
 
 struct CompilerOptions {
   bool fuses = true;
-  bool reuses_memory = true;
+  bool reuse_memory = true;
   double max_gpu_ms = 0;  // see LowerOptions
   /// See CompileOptions.
   std::size_t batch_plans_bytes = std::size_t{1} << 30;

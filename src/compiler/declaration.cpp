@@ -13,10 +13,10 @@
 namespace traingraph {
 namespace {
 
-/// The number in a default label differs from run to run.
+/// The number in a default name differs from run to run.
 void name_unlabelled(const Tensor& tensor, const std::string& name) {
   std::scoped_lock lock(tensor.state()->mutex);
-  if (tensor.state()->label.empty()) tensor.state()->label = name;
+  if (tensor.state()->name.empty()) tensor.state()->name = name;
 }
 
 /// Of a graph object: the tensor is the result of one of its nodes.
@@ -37,7 +37,7 @@ void require_readable(const Declaration& declaration, const char* call,
     if (!graph->program.value(it->second).is_opaque) continue;
     throw InvalidArgument(
         ErrorInfo{.op = call,
-                  .node = tensor.label(),
+                  .node = tensor.name(),
                   .what = "the tensor is opaque state",
                   .expected = "a tensor with a shape",
                   .hint = "Only the matching gradient op reads it."});
@@ -78,7 +78,7 @@ void require_unique_names(const Declaration& d,
                     .node = name,
                     .what = "the tensor is the result of a node",
                     .expected = "a tensor that the host writes",
-                    .got = "\"" + tensor.label() + "\"",
+                    .got = "\"" + tensor.name() + "\"",
                     .hint = "Read results with add_outputs."});
     }
   }
@@ -142,7 +142,7 @@ void Declaration::add_inputs(const Names& more_inputs, const Names& more_labels,
                   .node = name,
                   .what = "the tensor is declared under two names",
                   .expected = "one name per tensor",
-                  .got = "\"" + tensor.label() + "\" again"});
+                  .got = "\"" + tensor.name() + "\" again"});
   }
   for (const auto& [name, tensor] : all) name_unlabelled(tensor, name);
   inputs.insert(more_inputs.begin(), more_inputs.end());
@@ -153,12 +153,12 @@ void Declaration::add_inputs(const Names& more_inputs, const Names& more_labels,
 void Declaration::add_outputs(const Names& more) {
   for (const auto& [name, tensor] : more) {
     if (!tensor || !uses(tensor)) {
-      throw InvalidArgument(ErrorInfo{
-          .op = "add_outputs",
-          .node = name,
-          .what = "the tensor belongs to no node of this graph",
-          .expected = "a result of one of its nodes",
-          .got = tensor ? "\"" + tensor.label() + "\"" : "no tensor"});
+      throw InvalidArgument(
+          ErrorInfo{.op = "add_outputs",
+                    .node = name,
+                    .what = "the tensor belongs to no node of this graph",
+                    .expected = "a result of one of its nodes",
+                    .got = tensor ? "\"" + tensor.name() + "\"" : "no tensor"});
     }
     require_readable(*this, "add_outputs", tensor);
     if (outputs.contains(name)) {
@@ -175,7 +175,7 @@ void Declaration::stop_gradient(const std::vector<Tensor>& tensors) {
     if (tensor && uses(tensor)) continue;
     throw InvalidArgument(
         ErrorInfo{.op = "stop_gradient",
-                  .node = tensor ? tensor.label() : "",
+                  .node = tensor ? tensor.name() : "",
                   .what = "the tensor belongs to no node of this graph"});
   }
   stopped.insert(stopped.end(), tensors.begin(), tensors.end());
@@ -189,7 +189,7 @@ void Declaration::set_trained_inputs(std::vector<TensorParameter> parameters) {
     if (fits) continue;
     throw InvalidArgument(ErrorInfo{
         .op = "set_training_tensor_parameters",
-        .node = tensor ? tensor.label() : "",
+        .node = tensor ? tensor.name() : "",
         .what = "not an input tensor of this graph",
         .expected = "a tensor of floats that a node reads and none produces",
         .hint = "Parameters of layers are trained anyway."});
@@ -223,10 +223,10 @@ void Declaration::set_groups(std::vector<ParameterGroup> more) {
     std::unordered_set<std::uint64_t> seen;
     for (const Tensor& tensor : group.parameters) {
       require(tensor && uses(tensor) && !produces(tensor),
-              tensor ? tensor.label() : "", "not a parameter of this graph",
+              tensor ? tensor.name() : "", "not a parameter of this graph",
               "a parameter that a node reads",
-              tensor ? "\"" + tensor.label() + "\"" : "no tensor");
-      require(seen.insert(tensor.tensor_id()).second, tensor.label(),
+              tensor ? "\"" + tensor.name() + "\"" : "no tensor");
+      require(seen.insert(tensor.tensor_id()).second, tensor.name(),
               "the parameter is in one group twice", "once", "again");
     }
   }
@@ -238,7 +238,7 @@ void Declaration::set_gradient(const Tensor& parameter,
   const auto require = [](bool ok, const Tensor& tensor, const char* what) {
     if (ok) return;
     throw InvalidArgument(ErrorInfo{.op = "set_gradient",
-                                    .node = tensor ? tensor.label() : "",
+                                    .node = tensor ? tensor.name() : "",
                                     .what = what});
   };
   require(parameter && uses(parameter) && !produces(parameter), parameter,
@@ -248,7 +248,7 @@ void Declaration::set_gradient(const Tensor& parameter,
   require_readable(*this, "set_gradient", gradient);
   if (gradient.descriptor() != parameter.descriptor()) {
     throw ShapeError(ErrorInfo{.op = "set_gradient",
-                               .node = parameter.label(),
+                               .node = parameter.name(),
                                .what = "the gradient does not fit",
                                .expected = parameter.descriptor().to_string(),
                                .got = gradient.descriptor().to_string()});
@@ -264,14 +264,14 @@ Tensor Declaration::allocate_user_gradient(const Tensor& tensor) {
   if (!tensor || !produces(tensor)) {
     throw InvalidArgument(ErrorInfo{
         .op = "allocate_user_gradient",
-        .node = tensor ? tensor.label() : "",
+        .node = tensor ? tensor.name() : "",
         .what = "the tensor is not the result of a node of this graph"});
   }
   require_readable(*this, "allocate_user_gradient", tensor);
   for (const auto& known : user_gradients) {
     if (known.of == tensor) return known.gradient;
   }
-  Tensor gradient(tensor.descriptor(), "gradient of " + tensor.label());
+  Tensor gradient(tensor.descriptor(), "gradient of " + tensor.name());
   user_gradients.push_back({tensor, gradient});
   return gradient;
 }
@@ -291,7 +291,7 @@ void Declaration::allocate_boundary_gradients() {
       if (is_read[value] || !takes_gradient(*graph, value)) continue;
       if (!known.insert(tensor.tensor_id()).second) continue;
       user_gradients.push_back(
-          {tensor, Tensor(tensor.descriptor(), "gradient of " + tensor.label()),
+          {tensor, Tensor(tensor.descriptor(), "gradient of " + tensor.name()),
            /*is_boundary=*/true});
     }
   }

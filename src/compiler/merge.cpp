@@ -32,7 +32,7 @@ void UserObjects::pop_back() {
 TensorIndex Merged::add(const Tensor& tensor) {
   const TensorIndex index = objects.add(tensor);
   if (static_cast<std::size_t>(index) == graph.tensors.size()) {
-    graph.tensors.push_back({tensor.label(), tensor.descriptor()});
+    graph.tensors.push_back({tensor.name(), tensor.descriptor()});
     graph.value_of.push_back(kNoValue);
   }
   return index;
@@ -105,7 +105,7 @@ void take_declared(const Declaration& d, Merged& merged) {
 TensorIndex add_accumulator(const Tensor& of, Merged& merged) {
   if (!is_float(of.data_type())) return kNoTensor;
   return merged.add(
-      Tensor(slot_descriptor(of.descriptor()), "gradient of " + of.label()));
+      Tensor(slot_descriptor(of.descriptor()), "gradient of " + of.name()));
 }
 
 /// As large as float16 has room for: too large a one halves until it fits.
@@ -220,7 +220,7 @@ void require_given_slots_fit(const Tensor& parameter,
   if (fits) return;
   throw InvalidArgument(
       {.op = "compile",
-       .node = parameter.label(),
+       .node = parameter.name(),
        .what = "the buffers that were given are not those of the optimizer",
        .expected = list_of(names),
        .got = list_of(given),
@@ -259,7 +259,7 @@ std::vector<TensorIndex> add_slots(const Tensor& parameter,
       }
     }
     if (range.empty()) continue;
-    const Tensor tensor(desc, names[i] + " of " + state.label);
+    const Tensor tensor(desc, names[i] + " of " + state.name);
     const HostData& host = slots.back().host;
     if (host.bytes) {
       tensor.state()->data = part_of(host, begin, desc.size_bytes());

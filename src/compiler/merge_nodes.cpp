@@ -185,7 +185,7 @@ class Merger {
     if (tensor->data.bytes != nullptr) return Role::Constant;
     throw InvalidArgument(ErrorInfo{
         .op = "compile",
-        .node = tensor->label,
+        .node = tensor->name,
         .what = "a source tensor is neither produced by a node nor declared",
         .expected = "an input, a label, or a tensor with data",
         .got = value.desc.to_string() + " without data",
@@ -205,7 +205,7 @@ class Merger {
 
   ValueId add(const Tensor& tensor, Role role, TensorDescriptor desc) {
     const ValueId id =
-        program().add_value(role, std::move(desc), tensor.label());
+        program().add_value(role, std::move(desc), tensor.name());
     into_.name_value(id, tensor);
     const bool is_batched = role == Role::Input && tensor.batch_axis() &&
                             is_declared(tensor.state().get());
@@ -222,7 +222,7 @@ class Merger {
     }
     throw InvalidArgument(ErrorInfo{
         .op = "compile",
-        .node = loss.label(),
+        .node = loss.name(),
         .what = "the loss layer takes one tensor of weights",
         .expected = "1 entry in loss_label_weights, or the layer's weights",
         .got = std::to_string(declared.size()) + " entries" +
@@ -234,7 +234,7 @@ class Merger {
     if (declaration_.labels.size() == 1) return;
     throw InvalidArgument(ErrorInfo{
         .op = "compile",
-        .node = loss.label(),
+        .node = loss.name(),
         .what = "the loss layer takes one label tensor",
         .expected = "1 entry in loss_labels",
         .got = std::to_string(declaration_.labels.size()),
@@ -243,14 +243,14 @@ class Merger {
   }
 
   /// One that no node has. The loss layer may be that of several graphs, so
-  /// its own label stays.
+  /// its own name stays.
   std::string name_of_loss() const {
     std::unordered_set<std::string> taken;
     for (const LayerRecord& record : into_.records) taken.insert(record.name);
-    const std::string& label = declaration_.loss->label();
-    std::string name = label;
+    const std::string& base = declaration_.loss->name();
+    std::string name = base;
     for (int number = 2; taken.contains(name); ++number) {
-      name = label + "_" + std::to_string(number);
+      name = base + "_" + std::to_string(number);
     }
     return name;
   }
@@ -260,7 +260,7 @@ class Merger {
     require_one_label(loss);
     if (last_result_ == kNoValue) {
       throw StateError(ErrorInfo{.op = "compile",
-                                 .node = loss.label(),
+                                 .node = loss.name(),
                                  .what = "the graph objects have no nodes"});
     }
     const Tensor& label = declaration_.labels.begin()->second;

@@ -53,11 +53,11 @@ std::vector<ParameterRule> rules_of(const std::vector<ParameterGroup>& groups,
       if (place == place_of.end()) {
         throw InvalidArgument(ErrorInfo{
             .op = "set_parameter_groups",
-            .node = tensor.label(),
+            .node = tensor.name(),
             .what = "a group names a tensor that is not trained",
             .expected = "an updatable parameter of a layer, or one of "
                         "set_training_tensor_parameters()",
-            .got = "\"" + tensor.label() + "\"",
+            .got = "\"" + tensor.name() + "\"",
             .hint = "Is its layer's update disabled?"});
       }
       rules[place->second] = {group.lr_scale, group.weight_decay};

@@ -15,8 +15,8 @@ namespace {
 template <class Attrs>
 bool has_pooling(const Attrs& attrs) {
   return has_pools(DataType::BFloat16) && attrs.dilation_rates == Pair{1, 1} &&
-         attrs.strides[0] >= attrs.kernel_sizes[0] &&
-         attrs.strides[1] >= attrs.kernel_sizes[1];
+         attrs.strides[0] >= attrs.kernel_size[0] &&
+         attrs.strides[1] >= attrs.kernel_size[1];
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ void count_axes_from_front(Attributes& attrs, int rank) {
     if constexpr (std::is_same_v<Value, std::int64_t>) {
       if (name == "axis") count(value);
     } else if constexpr (std::is_same_v<Value, Shape>) {
-      if (name != "axes" && name != "dimensions") return;
+      if (name != "axes") return;
       for (int i = 0; i < value.rank(); ++i) count(value[i]);
     }
   });

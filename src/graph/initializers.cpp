@@ -141,10 +141,10 @@ Fans fans_of(const Shape& shape) {
   return {shape[1] * kernel, shape[0] * kernel};
 }
 
-void require_random(const RandomValues& of, const std::string& label) {
+void require_random(const RandomValues& of, const std::string& name) {
   if (!std::isfinite(of.gain)) {
     throw InvalidArgument(ErrorInfo{.op = "random",
-                                    .node = label,
+                                    .node = name,
                                     .what = "bad gain",
                                     .expected = "a finite number",
                                     .got = format_value(of.gain)});
@@ -152,7 +152,7 @@ void require_random(const RandomValues& of, const std::string& label) {
   if (of.fan_in < 0 || of.fan_out < 0) {
     throw InvalidArgument(
         {.op = "random",
-         .node = label,
+         .node = name,
          .what = "bad fan_in or fan_out",
          .expected = "0 (from the shape) or more",
          .got = std::to_string(std::min(of.fan_in, of.fan_out))});
@@ -163,7 +163,7 @@ void require_random(const RandomValues& of, const std::string& label) {
   if (!has_fans && (of.fan_in > 0 || of.fan_out > 0)) {
     throw InvalidArgument(
         {.op = "random",
-         .node = label,
+         .node = name,
          .what = "fan_in and fan_out are not used by this initializer",
          .expected = "0 with " + std::string(to_string(of.type)),
          .got = std::to_string(std::max(of.fan_in, of.fan_out))});
@@ -171,7 +171,7 @@ void require_random(const RandomValues& of, const std::string& label) {
   if (is_orthogonal && of.shape.rank() < 2) {
     throw ShapeError(
         ErrorInfo{.op = "random",
-                  .node = label,
+                  .node = name,
                   .what = "orthogonal values need rows and columns",
                   .expected = "at least 2 axes",
                   .got = of.shape.to_string()});
@@ -223,7 +223,7 @@ void draw(std::span<float> values, const Shape& shape, const RandomRule& rule,
 
 void fill_random(const HostData& data, const TensorDescriptor& descriptor,
                  const RandomRule& rule, const RandomRange& range,
-                 const std::string& label) {
+                 const std::string& name) {
   if (descriptor.data_type == DataType::Float32) {
     return draw(
         {reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
@@ -232,7 +232,7 @@ void fill_random(const HostData& data, const TensorDescriptor& descriptor,
   std::vector<float> drawn(data.size / size_of(descriptor.data_type));
   draw(drawn, descriptor.shape, rule, range);
   store_floats(drawn, descriptor.data_type, {data.bytes, data.size}, "random",
-               label);
+               name);
 }
 
 void forget_initializer(TensorState& tensor) {
@@ -243,16 +243,16 @@ void forget_initializer(TensorState& tensor) {
 void initialize_host(TensorState& tensor, const Initializer& initializer) {
   const std::lock_guard lock(tensor.mutex);
   const TensorDescriptor& desc = tensor.desc;
-  const std::string& label = tensor.label;
+  const std::string& name = tensor.name;
   if (initializer.type) {
     require_random({desc.shape, *initializer.type, 0, 0, initializer.gain},
-                   label);
+                   name);
     const bool fits = is_float(desc.data_type) && initializer.fan_in >= 1 &&
                       initializer.fan_out >= 1;
     if (!fits) {
       throw InvalidArgument(
           ErrorInfo{.op = "random",
-                    .node = label,
+                    .node = name,
                     .what = "no initializer makes such values",
                     .expected = "floats, and fans of 1 or more",
                     .got = desc.to_string()});
@@ -266,7 +266,7 @@ void initialize_host(TensorState& tensor, const Initializer& initializer) {
                 {*initializer.type,
                  {.in = initializer.fan_in, .out = initializer.fan_out},
                  initializer.gain},
-                {initializer.seed, initializer.first_block}, label);
+                {initializer.seed, initializer.first_block}, name);
   }
   tensor.initializer = initializer;
   ++tensor.version;

@@ -29,7 +29,7 @@ struct RandomValues {
 };
 
 /// Throws InvalidArgument or ShapeError on what no initializer makes.
-void require_random(const RandomValues& of, const std::string& label);
+void require_random(const RandomValues& of, const std::string& name);
 
 /// `value` in every element, rounded once. Throws InvalidArgument for a finite
 /// value that would become infinite.
@@ -46,10 +46,10 @@ struct RandomRule {
 };
 
 /// Values of a tensor of floats, of the numbers in `range`; those of 16 bits
-/// are the ones of float32, rounded. Throws InvalidArgument, with `label`, when
+/// are the ones of float32, rounded. Throws InvalidArgument, with `name`, when
 /// one would become infinite.
 void fill_random(const HostData& data, const TensorDescriptor& descriptor,
                  const RandomRule& rule, const RandomRange& range,
-                 const std::string& label);
+                 const std::string& name);
 
 }  // namespace traingraph

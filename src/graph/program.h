@@ -59,7 +59,7 @@ struct Node {
   Phase phase = Phase::Forward;
   /// Index into the layer list of the graph that is compiled; -1: none.
   int layer = -1;
-  /// For messages, pictures and profiles: the layer's label, or the op's name.
+  /// For messages, pictures and profiles: the layer's name, or the op's.
   std::string name;
   /// Index into Program::filters, when there are any; -1: of no filter node.
   int filter = -1;

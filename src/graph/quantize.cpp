@@ -22,7 +22,7 @@ constexpr const char* kDequantized = "dequantized";
 [[noreturn]] void fail_type(const char* call, const Tensor& x, const char* what,
                             const char* expected, DataType got) {
   throw DTypeError(ErrorInfo{.op = call,
-                             .node = x.label(),
+                             .node = x.name(),
                              .what = what,
                              .expected = expected,
                              .got = std::string(to_string(got)),
@@ -52,7 +52,7 @@ Bytes newest(const char* call, const Tensor& x) {
   if (!x.has_data()) {
     throw StateError(
         ErrorInfo{.op = call,
-                  .node = x.label(),
+                  .node = x.name(),
                   .what = "the tensor has no data",
                   .expected = "values on the host or on a device",
                   .got = "none",
@@ -83,7 +83,7 @@ void require_scales(const char* call, const Tensor& x,
     if (std::isfinite(scale) && scale > 0) continue;
     throw InvalidArgument(
         ErrorInfo{.op = call,
-                  .node = x.label(),
+                  .node = x.name(),
                   .what = "a scale is out of range",
                   .expected = "a finite number above 0",
                   .got = format_value(static_cast<float>(scale)),
@@ -99,7 +99,7 @@ Ranges ranges_of(const char* call, const Tensor& x, const Tensor& scale,
   if (axis) {
     const int rank = shape.rank();
     const auto at =
-        static_cast<int>(resolve_axis(*axis, rank, call, x.label(), "axis"));
+        static_cast<int>(resolve_axis(*axis, rank, call, x.name(), "axis"));
     count = shape[at];
     for (int i = at + 1; i < rank; ++i) ranges.inner *= shape[i];
   } else {
@@ -109,7 +109,7 @@ Ranges ranges_of(const char* call, const Tensor& x, const Tensor& scale,
     if (given.shape().num_elements() == count) return;
     throw ShapeError(
         ErrorInfo{.op = call,
-                  .node = x.label(),
+                  .node = x.name(),
                   .what = std::string(what) + " has the wrong size",
                   .expected = axis ? std::to_string(count) + " elements"
                                    : "one element, or an axis",

@@ -50,7 +50,7 @@ void set_lengths(const Tensor& tensor, const SequenceDescriptor& descriptor) {
   if (tensor.batch_axis() != 0) {
     throw InvalidArgument(ErrorInfo{
         .op = "tensor",
-        .node = tensor.label(),
+        .node = tensor.name(),
         .what = "sequences have another batch axis",
         .expected = "batch_axis 0: (batch, time, features)",
         .got =
@@ -133,49 +133,49 @@ std::vector<std::int64_t> SequenceDescriptor::batch_size_per_sequence_step()
   return running;
 }
 
-Tensor::Tensor(const SequenceDescriptor& descriptor, std::string label,
+Tensor::Tensor(const SequenceDescriptor& descriptor, std::string name,
                std::optional<int> batch_axis)
-    : Tensor(base_of(descriptor), std::move(label), batch_axis) {
+    : Tensor(base_of(descriptor), std::move(name), batch_axis) {
   set_lengths(*this, descriptor);
 }
 
 Tensor::Tensor(const SequenceDescriptor& descriptor, const TensorData& data,
-               std::string label, std::optional<int> batch_axis)
-    : Tensor(base_of(descriptor), data, std::move(label), batch_axis) {
+               std::string name, std::optional<int> batch_axis)
+    : Tensor(base_of(descriptor), data, std::move(name), batch_axis) {
   set_lengths(*this, descriptor);
 }
 
 Tensor Tensor::filled(const SequenceDescriptor& descriptor, double value,
-                      std::string label, std::optional<int> batch_axis) {
+                      std::string name, std::optional<int> batch_axis) {
   const Tensor tensor =
-      filled(base_of(descriptor), value, std::move(label), batch_axis);
+      filled(base_of(descriptor), value, std::move(name), batch_axis);
   set_lengths(tensor, descriptor);
   return tensor;
 }
 
 Tensor Tensor::random(const SequenceDescriptor& descriptor,
-                      RandomInitializerType type, std::int64_t fan_in,
-                      std::int64_t fan_out, std::string label,
+                      RandomInitializerType initializer, std::int64_t fan_in,
+                      std::int64_t fan_out, std::string name,
                       std::optional<int> batch_axis) {
-  const Tensor tensor = random(base_of(descriptor), type, fan_in, fan_out,
-                               std::move(label), batch_axis);
+  const Tensor tensor = random(base_of(descriptor), initializer, fan_in,
+                               fan_out, std::move(name), batch_axis);
   set_lengths(tensor, descriptor);
   return tensor;
 }
 
 Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
-                         std::string label) {
-  return Tensor(descriptor, std::move(label));
+                         std::string name) {
+  return Tensor(descriptor, std::move(name));
 }
 
 Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
-                         const TensorData& data, std::string label) {
-  return Tensor(descriptor, data, std::move(label));
+                         const TensorData& data, std::string name) {
+  return Tensor(descriptor, data, std::move(name));
 }
 
 Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
-                         RandomInitializerType type, std::string label) {
-  return random(descriptor, type, 0, 0, std::move(label));
+                         RandomInitializerType initializer, std::string name) {
+  return random(descriptor, initializer, 0, 0, std::move(name));
 }
 
 std::optional<SequenceDescriptor> Tensor::sequence_descriptor() const {

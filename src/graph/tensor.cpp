@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 #include "graph/initializers.h"
-#include "graph/label_changes.h"
+#include "graph/name_changes.h"
 #include "graph/op_def.h"
 #include "graph/require_fits.h"
 #include "graph/tensor_state.h"
@@ -26,7 +26,7 @@ constexpr std::size_t kHostAlignment = 64;
 std::atomic<std::uint64_t> g_next_tensor_id{1};
 
 std::string name_of(const TensorState& state) {
-  return state.label.empty() ? "data" + std::to_string(state.id) : state.label;
+  return state.name.empty() ? "data" + std::to_string(state.id) : state.name;
 }
 
 TensorState& require_state(const std::shared_ptr<TensorState>& state,
@@ -41,7 +41,7 @@ TensorState& require_state(const std::shared_ptr<TensorState>& state,
 }
 
 void check_descriptor(const TensorDescriptor& descriptor,
-                      const std::string& label) {
+                      const std::string& name) {
   const Shape& shape = descriptor.shape;
   auto bytes = static_cast<std::int64_t>(size_of(descriptor.data_type));
   const bool ok =
@@ -52,7 +52,7 @@ void check_descriptor(const TensorDescriptor& descriptor,
   if (ok) return;
   throw ShapeError(
       ErrorInfo{.op = "tensor",
-                .node = label,
+                .node = name,
                 .what = "bad shape",
                 .expected = "at least one axis, sizes of 1 or more, and less "
                             "than 2^63 bytes",
@@ -62,13 +62,13 @@ void check_descriptor(const TensorDescriptor& descriptor,
 
 std::optional<int> checked_axis(std::optional<int> axis,
                                 const TensorDescriptor& descriptor,
-                                const std::string& label) {
+                                const std::string& name) {
   const int rank = descriptor.shape.rank();
   if (!axis) return axis;
   if (*axis >= 0 && *axis < rank) return axis;
   if (*axis >= -rank && *axis < 0) return *axis + rank;
   throw InvalidArgument(ErrorInfo{.op = "tensor",
-                                  .node = label,
+                                  .node = name,
                                   .what = "the shape has no such batch axis",
                                   .expected = std::to_string(-rank) + " to " +
                                               std::to_string(rank - 1) +
@@ -147,26 +147,26 @@ TensorData::TensorData(std::span<const float> values)
   element_type = DataType::Float32;
 }
 
-Tensor::Tensor(TensorDescriptor descriptor, std::string label,
+Tensor::Tensor(TensorDescriptor descriptor, std::string name,
                std::optional<int> batch_axis) {
-  check_descriptor(descriptor, label);
-  batch_axis = checked_axis(batch_axis, descriptor, label);
+  check_descriptor(descriptor, name);
+  batch_axis = checked_axis(batch_axis, descriptor, name);
   state_ = std::make_shared<TensorState>();
   state_->batch_axis = batch_axis;
   state_->id = g_next_tensor_id++;
   state_->desc = descriptor;
-  state_->label = std::move(label);
+  state_->name = std::move(name);
 }
 
 Tensor::Tensor(TensorDescriptor descriptor, const TensorData& data,
-               std::string label, std::optional<int> batch_axis)
-    : Tensor(descriptor, std::move(label), batch_axis) {
+               std::string name, std::optional<int> batch_axis)
+    : Tensor(descriptor, std::move(name), batch_axis) {
   set_host(*state_, data);
 }
 
 Tensor Tensor::filled(TensorDescriptor descriptor, double value,
-                      std::string label, std::optional<int> batch_axis) {
-  Tensor tensor(descriptor, std::move(label), batch_axis);
+                      std::string name, std::optional<int> batch_axis) {
+  Tensor tensor(descriptor, std::move(name), batch_axis);
   TensorState& state = *tensor.state_;
   fill_values(ensure_host(state), descriptor.data_type, value);
   state.initializer = Initializer{.value = value};
@@ -174,16 +174,16 @@ Tensor Tensor::filled(TensorDescriptor descriptor, double value,
   return tensor;
 }
 
-Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
-                      std::int64_t fan_in, std::int64_t fan_out,
-                      std::string label, std::optional<int> batch_axis,
-                      float gain) {
-  require_random({descriptor.shape, type, fan_in, fan_out, gain}, label);
-  Tensor tensor(descriptor, std::move(label), batch_axis);
+Tensor Tensor::random(TensorDescriptor descriptor,
+                      RandomInitializerType initializer, std::int64_t fan_in,
+                      std::int64_t fan_out, std::string name,
+                      std::optional<int> batch_axis, float gain) {
+  require_random({descriptor.shape, initializer, fan_in, fan_out, gain}, name);
+  Tensor tensor(descriptor, std::move(name), batch_axis);
   if (!is_float(descriptor.data_type)) {
     throw DTypeError(
         ErrorInfo{.op = "random",
-                  .node = tensor.label(),
+                  .node = tensor.name(),
                   .what = "random initializers make floats",
                   .expected = "float32, bfloat16 or float16",
                   .got = std::string(to_string(descriptor.data_type))});
@@ -195,8 +195,9 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
   if (fan_out > 0) fans.out = fan_out;
   const RandomRange range =
       reserve_random(data.size / size_of(descriptor.data_type));
-  fill_random(data, descriptor, {type, fans, gain}, range, tensor.label());
-  tensor.state_->initializer = Initializer{.type = type,
+  fill_random(data, descriptor, {initializer, fans, gain}, range,
+              tensor.name());
+  tensor.state_->initializer = Initializer{.type = initializer,
                                            .fan_in = fans.in,
                                            .fan_out = fans.out,
                                            .gain = gain,
@@ -218,19 +219,19 @@ std::optional<int> Tensor::batch_axis() const {
   return require_state(state_, "batch_axis").batch_axis;
 }
 
-std::string Tensor::label() const {
-  const TensorState& state = require_state(state_, "label");
+std::string Tensor::name() const {
+  const TensorState& state = require_state(state_, "name");
   const std::lock_guard lock(state.mutex);
   return name_of(state);
 }
 
-void Tensor::set_label(std::string label) {
-  TensorState& state = require_state(state_, "set_label");
+void Tensor::set_name(std::string name) {
+  TensorState& state = require_state(state_, "name");
   const std::lock_guard lock(state.mutex);
-  state.label = std::move(label);
-  ++g_label_changes;
-  state.label_owner = 0;
-  state.is_label_provisional = false;
+  state.name = std::move(name);
+  ++g_name_changes;
+  state.name_owner = 0;
+  state.is_name_provisional = false;
 }
 
 std::shared_ptr<const void> Tensor::data_owner() const {
@@ -243,7 +244,7 @@ std::span<const std::byte> Tensor::data_as(DataType type,
                                            const char* call) const {
   if (data_type() == type) return data();
   throw DTypeError(ErrorInfo{.op = call,
-                             .node = label(),
+                             .node = name(),
                              .what = "the tensor holds numbers of another type",
                              .expected = std::string(to_string(type)),
                              .got = std::string(to_string(data_type())),
@@ -284,13 +285,13 @@ struct TensorParameter::State {
   std::atomic<bool> is_updatable{true};
 };
 
-TensorParameter::TensorParameter(Tensor tensor,
-                                 const std::vector<TensorData>& slots) {
+TensorParameter::TensorParameter(
+    Tensor tensor, const std::vector<TensorData>& optimizer_data) {
   TensorState& tensor_state = require_state(tensor.state(), "parameter");
   if (!is_float(tensor.data_type())) {
     throw DTypeError(
         ErrorInfo{.op = "parameter",
-                  .node = tensor.label(),
+                  .node = tensor.name(),
                   .what = "an optimizer trains floats only",
                   .expected = "float32, bfloat16 or float16",
                   .got = std::string(to_string(tensor.data_type())),
@@ -299,8 +300,8 @@ TensorParameter::TensorParameter(Tensor tensor,
   const TensorDescriptor slot_desc = slot_descriptor(tensor.descriptor());
   const std::size_t size = slot_desc.size_bytes();
   std::vector<OptimizerSlot> copies;
-  for (const TensorData& data : slots) {
-    require_fits("parameter", tensor.label(), data,
+  for (const TensorData& data : optimizer_data) {
+    require_fits("parameter", tensor.name(), data,
                  {.desc = slot_desc, .name = "the optimizer's buffer"});
     // The optimizer that is compiled later knows the names.
     OptimizerSlot slot{.name = {},

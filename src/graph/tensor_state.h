@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a Tensor handle points to: descriptor, label, the host copy of its
+// What a Tensor handle points to: descriptor, name, the host copy of its
 // data, and where the device keeps its own.
 #pragma once
 
@@ -60,12 +60,12 @@ struct TensorState {
   std::optional<SequenceDescriptor> sequences;
   /// Of user gradients it is what compile() finds.
   std::atomic<std::optional<int>> batch_axis{std::nullopt};
-  std::string label;
-  /// Id of the layer that chose the label and may change it; 0: the user chose
+  std::string name;
+  /// Id of the layer that chose the name and may change it; 0: the user chose
   /// it, or it is the default.
-  std::uint64_t label_owner = 0;
-  /// The owner has no label of its own and is in no graph yet.
-  bool is_label_provisional = false;
+  std::uint64_t name_owner = 0;
+  /// The owner has no name of its own and is in no graph yet.
+  bool is_name_provisional = false;
   HostData data;
   /// Empty when the user gave it values.
   std::optional<Initializer> initializer;
@@ -78,7 +78,7 @@ struct TensorState {
   /// How often the value was set; 0: never. Graphs that keep a copy of an input
   /// or a constant see by it that there is a new one.
   std::atomic<std::uint64_t> version{0};
-  mutable std::mutex mutex;  // guards label, data, device, slots
+  mutable std::mutex mutex;  // guards name, data, device, slots
 };
 
 /// Zeroed, 64-byte aligned host memory.

@@ -45,8 +45,8 @@ namespace layers {
 Activation::Activation(ActivationDescriptor descriptor)
     : Activation(descriptor, kActivation) {}
 
-Activation::Activation(ActivationDescriptor descriptor, const char* label)
-    : Layer(label),
+Activation::Activation(ActivationDescriptor descriptor, const char* class_name)
+    : Layer(class_name),
       // Fields are public and may have changed since: checks once more.
       descriptor_(descriptor.activation_type, descriptor.a, descriptor.b,
                   descriptor.c) {}

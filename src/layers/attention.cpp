@@ -270,9 +270,9 @@ void MultiheadAttention::set_biases(const MultiheadAttentionOptions& options) {
   };
   const std::array counts{d.key_dimension, d.key_dimension, d.value_dimension,
                           d.model_dimension};
-  set("biases", "has_biases", d.has_biases, options.biases, counts, kBiasNames,
-      biases_);
-  set("attention_biases", "has_attention_biases", d.has_attention_biases,
+  set("biases", "uses_biases", d.uses_biases, options.biases, counts,
+      kBiasNames, biases_);
+  set("attention_biases", "uses_attention_biases", d.uses_attention_biases,
       options.attention_biases, std::span(counts).subspan(1, 2),
       kAttentionBiasNames, attention_biases_);
 }
@@ -305,7 +305,7 @@ void MultiheadAttention::lower(LayerBuilder& builder) const {
   const ValueId query = projected(builder.source(0), kQuery, d.key_dimension);
   const auto with_rows = [&](ValueId rows, int which) {
     const Tensor bias =
-        d.has_attention_biases ? attention_biases_[which].tensor() : Tensor();
+        d.uses_attention_biases ? attention_biases_[which].tensor() : Tensor();
     return add_rows(builder, rows, bias, kAttentionBiasNames[which],
                     d.adds_zero_attention);
   };
@@ -314,7 +314,7 @@ void MultiheadAttention::lower(LayerBuilder& builder) const {
   const ValueId value =
       with_rows(projected(builder.source(2), kValue, d.value_dimension), 1);
   const std::int64_t num_added =
-      (d.has_attention_biases ? 1 : 0) + (d.adds_zero_attention ? 1 : 0);
+      (d.uses_attention_biases ? 1 : 0) + (d.adds_zero_attention ? 1 : 0);
   AttentionAttrs attrs{
       .head_count = d.head_count, .dropout = d.dropout, .seed = seed_};
   ValueId random_state = kNoValue;

@@ -64,7 +64,7 @@ void ConvolutionDescriptor::validate() const {
   require_option(to_string(convolution_type) != "?", kConvolution,
                  "convolution_type", "a case of ConvolutionType",
                  std::to_string(static_cast<int>(convolution_type)));
-  require_kernel(kConvolution, kernel_sizes);
+  require_kernel(kConvolution, kernel_size);
   require_positive(kConvolution, "input_feature_channel_count",
                    input_feature_channel_count);
   require_positive(kConvolution, "output_feature_channel_count",
@@ -96,7 +96,7 @@ namespace layers {
 namespace {
 
 AxisWindow window_of(const ConvolutionDescriptor& descriptor, int axis) {
-  return {.kernel = descriptor.kernel_sizes[axis],
+  return {.kernel = descriptor.kernel_size[axis],
           .stride = descriptor.strides[axis],
           .dilation = descriptor.dilation_rates[axis]};
 }
@@ -235,7 +235,7 @@ Convolution::Convolution(std::int64_t input_feature_channel_count,
                          const WeightOptions& options)
     : Convolution(
           ConvolutionDescriptor{
-              .kernel_sizes = {kernel_size, kernel_size},
+              .kernel_size = {kernel_size, kernel_size},
               .input_feature_channel_count = input_feature_channel_count,
               .output_feature_channel_count = output_feature_channel_count,
               .padding_policy = padding_policy},
@@ -254,9 +254,9 @@ void Convolution::lower(LayerBuilder& builder) const {
   if (builder.shape(x).rank() == 4) {
     return builder.add_result(convolved(descriptor_, x));
   }
-  require_option(descriptor_.kernel_height() == 1, kConvolution, "kernel_sizes",
+  require_option(descriptor_.kernel_height() == 1, kConvolution, "kernel_size",
                  "(1, width) for a source (N, C, L)",
-                 Shape(descriptor_.kernel_sizes).to_string());
+                 Shape(descriptor_.kernel_size).to_string());
   const ValueId y =
       convolved(of_one_row(kConvolution, descriptor_), as_image(builder, x));
   builder.add_result(as_sequence(builder, y));

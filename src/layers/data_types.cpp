@@ -10,24 +10,24 @@ namespace traingraph {
 namespace {
 
 /// The sources are the first inputs of `op`.
-bool takes(OpKind op, DataType type, const Device& device,
+bool takes(OpKind op, DataType data_type, const Device& device,
            int num_sources = 1) {
   DataTypes types = 0;
   for (int i = 0; i < num_sources; ++i) types |= input_def(op_def(op), i).types;
-  return (types & bit(type)) != 0 && device.computes_in(type);
+  return (types & bit(data_type)) != 0 && device.computes_in(data_type);
 }
 
 }  // namespace
 
-bool Layer::supports_data_type(DataType type, const Device& device) {
-  return device.computes_in(type);  // as any layer that moves elements
+bool Layer::supports_data_type(DataType data_type, const Device& device) {
+  return device.computes_in(data_type);  // as any layer that moves elements
 }
 
 namespace layers {
 
-#define TRAINGRAPH_TAKES(Class, op)                                     \
-  bool Class::supports_data_type(DataType type, const Device& device) { \
-    return takes(OpKind::op, type, device);                             \
+#define TRAINGRAPH_TAKES(Class, op)                                          \
+  bool Class::supports_data_type(DataType data_type, const Device& device) { \
+    return takes(OpKind::op, data_type, device);                             \
   }
 TRAINGRAPH_TAKES(Activation, Activation)
 TRAINGRAPH_TAKES(Arithmetic, Unary)
@@ -58,33 +58,34 @@ TRAINGRAPH_TAKES(Transpose, Transpose)
 TRAINGRAPH_TAKES(Upsample, Upsample)
 #undef TRAINGRAPH_TAKES
 
-bool Gather::supports_data_type(DataType type, const Device& device) {
-  return takes(OpKind::Gather, type, device, /*num_sources=*/2);
+bool Gather::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Gather, data_type, device, /*num_sources=*/2);
 }
 
-bool Scatter::supports_data_type(DataType type, const Device& device) {
-  return takes(OpKind::Scatter, type, device, /*num_sources=*/3);
+bool Scatter::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Scatter, data_type, device, /*num_sources=*/3);
 }
 
-bool Embedding::supports_data_type(DataType type, const Device& device) {
+bool Embedding::supports_data_type(DataType data_type, const Device& device) {
   constexpr int kIndices = 1;  // the op's first input are the weights
   const DataTypes types = input_def(op_def(OpKind::Embedding), kIndices).types;
-  return (types & bit(type)) != 0 && device.computes_in(type);
+  return (types & bit(data_type)) != 0 && device.computes_in(data_type);
 }
 
-bool MultiheadAttention::supports_data_type(DataType type,
+bool MultiheadAttention::supports_data_type(DataType data_type,
                                             const Device& device) {
-  return takes(OpKind::Attention, type, device, /*num_sources=*/5);
+  return takes(OpKind::Attention, data_type, device, /*num_sources=*/5);
 }
 
-bool Selection::supports_data_type(DataType type, const Device& device) {
-  return takes(OpKind::Select, type, device, /*num_sources=*/3);
+bool Selection::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Select, data_type, device, /*num_sources=*/3);
 }
 
 }  // namespace layers
 
-bool losses::Loss::supports_data_type(DataType type, const Device& device) {
-  return takes(OpKind::Loss, type, device);
+bool losses::Loss::supports_data_type(DataType data_type,
+                                      const Device& device) {
+  return takes(OpKind::Loss, data_type, device);
 }
 
 }  // namespace traingraph

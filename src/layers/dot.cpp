@@ -23,7 +23,7 @@ class DotWriter {
       : stopped_(stopped) {}
 
   /// Appends a box with its incoming edges.
-  void box(const std::string& label, const std::vector<Tensor>& sources,
+  void box(const std::string& name, const std::vector<Tensor>& sources,
            const std::vector<Tensor>& results) {
     for (const Tensor& source : sources) outside(source);
     const std::string box = "n" + std::to_string(num_boxes_++);
@@ -32,7 +32,7 @@ class DotWriter {
       shapes += "\\n" + result.shape().to_string();
       box_of_[result.tensor_id()] = box;
     }
-    text_ += "  " + box + " [shape=box, label=\"" + escaped(label) + shapes +
+    text_ += "  " + box + " [shape=box, label=\"" + escaped(name) + shapes +
              "\"];\n";
     for (const Tensor& source : sources) edge(source, box);
   }
@@ -47,14 +47,14 @@ class DotWriter {
     if (!box_of_.emplace(tensor.tensor_id(), name).second) return;
     ++num_outside_;
     text_ += "  " + name + " [shape=ellipse, label=\"" +
-             escaped(tensor.label()) + "\\n" + tensor.shape().to_string() +
+             escaped(tensor.name()) + "\\n" + tensor.shape().to_string() +
              "\"];\n";
   }
 
   void edge(const Tensor& source, const std::string& box) {
     const bool is_stopped = stopped_.contains(source.tensor_id());
     text_ += "  " + box_of_[source.tensor_id()] + " -> " + box + " [label=\"" +
-             escaped(source.label()) + "\"" +
+             escaped(source.name()) + "\"" +
              (is_stopped ? ", style=dashed" : "") + "];\n";
   }
 

@@ -10,7 +10,7 @@
 
 namespace traingraph {
 
-/// Boxes are layers (and single ops) with label and result shapes, ellipses
+/// Boxes are layers (and single ops) with name and result shapes, ellipses
 /// tensors from outside, edges tensors; edges of tensors in `stopped`, where
 /// the gradient stops, are dashed. The caller holds the graph's mutex.
 std::string dot_description(

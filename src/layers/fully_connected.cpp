@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kFullyConnected = "FullyConnected";
 
 ConvolutionDescriptor descriptor_of(std::int64_t inputs, std::int64_t outputs) {
-  return {.kernel_sizes = {1, 1},
+  return {.kernel_size = {1, 1},
           .input_feature_channel_count = inputs,
           .output_feature_channel_count = outputs};
 }
@@ -24,7 +24,7 @@ ConvolutionDescriptor descriptor_of(const Tensor& weights) {
   if (shape.rank() == 2) return descriptor_of(shape[1], shape[0]);
   throw ShapeError(
       ErrorInfo{.op = kFullyConnected,
-                .node = weights.label(),
+                .node = weights.name(),
                 .what = "channel counts come from the weights",
                 .expected = "(out, in)",
                 .got = shape.to_string(),
@@ -48,13 +48,13 @@ ConvolutionDescriptor checked(const ConvolutionDescriptor& descriptor) {
                  std::string(to_string(expected.convolution_type)),
                  std::string(to_string(descriptor.convolution_type)),
                  "Use a convolution.");
-  const bool is_kernel = descriptor.kernel_sizes == Pair{} ||  // not given
-                         descriptor.kernel_sizes == expected.kernel_sizes ||
-                         descriptor.kernel_sizes == Pair{inputs, outputs};
-  require_option(is_kernel, kFullyConnected, "kernel_sizes",
-                 format_value(expected.kernel_sizes) + " or (in, out), " +
+  const bool is_kernel = descriptor.kernel_size == Pair{} ||  // not given
+                         descriptor.kernel_size == expected.kernel_size ||
+                         descriptor.kernel_size == Pair{inputs, outputs};
+  require_option(is_kernel, kFullyConnected, "kernel_size",
+                 format_value(expected.kernel_size) + " or (in, out), " +
                      format_value(Pair{inputs, outputs}),
-                 format_value(descriptor.kernel_sizes), "Use a convolution.");
+                 format_value(descriptor.kernel_size), "Use a convolution.");
   require_same("group_count", descriptor.group_count, expected.group_count);
   require_same("strides", descriptor.strides, expected.strides);
   require_same("dilation_rates", descriptor.dilation_rates,

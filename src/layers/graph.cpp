@@ -85,7 +85,7 @@ void require_owner(const std::weak_ptr<GraphState>& owner,
   if (!other || other == state) return;
   throw InvalidArgument(
       {.op = "node",
-       .node = layer.label(),
+       .node = layer.name(),
        .what = "the layer is a node of another graph",
        .expected = "a layer of this graph, or a new one",
        .got = "layer " + std::to_string(layer.layer_id()),
@@ -107,17 +107,17 @@ std::vector<Tensor> all_sources(const Layer& layer, std::vector<Tensor> sources,
   if (!loss_labels.empty() && !layer.is_loss()) {
     throw InvalidArgument(
         ErrorInfo{.op = "node",
-                  .node = layer.label(),
+                  .node = layer.name(),
                   .what = "loss labels for a layer that is no loss",
                   .expected = "a layer of losses",
-                  .got = layer.label(),
+                  .got = layer.name(),
                   .hint = {}});
   }
   sources.insert(sources.end(), loss_labels.begin(), loss_labels.end());
   const std::vector<Tensor> extra = layer.extra_sources();
   sources.insert(sources.end(), extra.begin(), extra.end());
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    require_tensor(sources[i], layer.label(), i);
+    require_tensor(sources[i], layer.name(), i);
   }
   return sources;
 }
@@ -138,14 +138,14 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   }
   const std::lock_guard lock(state_->mutex);
   const std::lock_guard owner_lock(LayerNames::mutex());
-  require_open(*state_, layer->label());
+  require_open(*state_, layer->name());
   require_owner(layer->graph_, state_, *layer);
   const bool is_first_node = layer->graph_.lock() != state_;
-  const std::string label =
-      is_first_node ? LayerNames::choose(*state_, *layer) : layer->label();
+  const std::string name =
+      is_first_node ? LayerNames::choose(*state_, *layer) : layer->name();
   LayerRecord record{
       .layer = layer,
-      .name = state_->free_result_label(label),
+      .name = state_->free_result_name(name),
       .sources = all_sources(*layer, std::move(sources), options.loss_labels),
       .results = {},
       .disable_update = options.disable_update};
@@ -171,10 +171,10 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   }
   for (const ValueId result : builder.results()) {
     record.results.push_back(
-        state_->result_tensor(own_result(builder, *state_, result), label));
+        state_->result_tensor(own_result(builder, *state_, result), name));
   }
   Tensor first = record.results.front();
-  if (is_first_node) LayerNames::fix(*state_, *layer, label);
+  if (is_first_node) LayerNames::fix(*state_, *layer, name);
   state_->add_record(std::move(record));
   layer->graph_ = state_;
   addition.commit();
@@ -219,27 +219,27 @@ Tensor Graph::reshape(Shape shape, const Tensor& source) {
   return node(std::make_shared<layers::Reshape>(shape), source);
 }
 
-Tensor Graph::transpose(Shape dimensions, const Tensor& source) {
-  return node(std::make_shared<layers::Transpose>(dimensions), source);
+Tensor Graph::transpose(Shape axes, const Tensor& source) {
+  return node(std::make_shared<layers::Transpose>(axes), source);
 }
 
-Tensor Graph::concatenate(std::vector<Tensor> sources, std::int64_t dimension) {
-  return node(std::make_shared<layers::Concatenation>(dimension),
+Tensor Graph::concatenate(std::vector<Tensor> sources, std::int64_t axis) {
+  return node(std::make_shared<layers::Concatenation>(axis),
               std::move(sources));
 }
 
 std::vector<Tensor> Graph::split(const Tensor& source, std::int64_t split_count,
-                                 std::int64_t dimension) {
-  const auto layer = std::make_shared<layers::Split>(split_count, dimension);
+                                 std::int64_t axis) {
+  const auto layer = std::make_shared<layers::Split>(split_count, axis);
   node(layer, source);
   return result_tensors(*layer);
 }
 
 std::vector<Tensor> Graph::split(const Tensor& source,
                                  Shape split_section_lengths,
-                                 std::int64_t dimension) {
+                                 std::int64_t axis) {
   const auto layer =
-      std::make_shared<layers::Split>(split_section_lengths, dimension);
+      std::make_shared<layers::Split>(split_section_lengths, axis);
   node(layer, source);
   return result_tensors(*layer);
 }
@@ -249,15 +249,15 @@ Tensor Graph::select(std::vector<Tensor> sources, const Tensor& condition) {
   return node(std::make_shared<layers::Selection>(), std::move(sources));
 }
 
-Tensor Graph::gather(std::int64_t dimension, const Tensor& source,
+Tensor Graph::gather(std::int64_t axis, const Tensor& source,
                      const Tensor& indices) {
-  return node(std::make_shared<layers::Gather>(dimension), {source, indices});
+  return node(std::make_shared<layers::Gather>(axis), {source, indices});
 }
 
-Tensor Graph::scatter(std::int64_t dimension, const Tensor& source,
+Tensor Graph::scatter(std::int64_t axis, const Tensor& source,
                       const Tensor& indices, const Tensor& copy_from,
                       ReductionType reduction_type) {
-  return node(std::make_shared<layers::Scatter>(dimension, reduction_type),
+  return node(std::make_shared<layers::Scatter>(axis, reduction_type),
               {source, indices, copy_from});
 }
 

@@ -25,7 +25,7 @@ ValueId GraphState::value(const Tensor& tensor, Role role_when_new) {
   const auto found = value_of.find(tensor.tensor_id());
   if (found == value_of.end()) {
     const ValueId id =
-        program.add_value(role_when_new, tensor.descriptor(), tensor.label());
+        program.add_value(role_when_new, tensor.descriptor(), tensor.name());
     name_value(id, tensor);
     return id;
   }
@@ -52,27 +52,26 @@ void GraphState::name_value(ValueId value, const Tensor& tensor) {
   value_of.emplace(tensor.tensor_id(), value);
 }
 
-std::string GraphState::free_result_label(const std::string& name) {
-  std::string label = name;
-  if (!labels.contains(label)) return label;
-  // Labels stay, so numbers that are taken once are taken for good.
-  int& number = free_number.try_emplace(name, 2).first->second;
+std::string GraphState::free_result_name(const std::string& base) {
+  std::string name = base;
+  if (!result_names.contains(name)) return name;
+  // Names stay, so numbers that are taken once are taken for good.
+  int& number = free_number.try_emplace(base, 2).first->second;
   for (;; ++number) {
-    label = name + ":" + std::to_string(number);
-    if (!labels.contains(label)) return label;
+    name = base + ":" + std::to_string(number);
+    if (!result_names.contains(name)) return name;
   }
 }
 
-Tensor GraphState::result_tensor(ValueId id, const std::string& name) {
-  std::string label = free_result_label(name);
-  labels.insert(label);
+Tensor GraphState::result_tensor(ValueId id, const std::string& base) {
+  std::string name = free_result_name(base);
+  result_names.insert(name);
   Value& value = program.value(id);
   // An opaque value has no shape, so this does not check it.
-  Tensor tensor = value.is_opaque
-                      ? Tensor(TensorDescriptor{.shape = {1}}, label)
-                      : Tensor(value.desc, label);
+  Tensor tensor = value.is_opaque ? Tensor(TensorDescriptor{.shape = {1}}, name)
+                                  : Tensor(value.desc, name);
   tensor.state()->is_result = true;
-  value.name = std::move(label);
+  value.name = std::move(name);
   name_value(id, tensor);
   return tensor;
 }

@@ -19,7 +19,7 @@ namespace traingraph {
 /// One call of Graph::node. Node::layer is an index into GraphState::records.
 struct LayerRecord {
   LayerPtr layer;
-  /// The layer's label; "fc:2" for the second node of a layer. Unique.
+  /// The layer's name; "fc:2" for the second node of a layer. Unique.
   std::string name;
   std::vector<Tensor> sources;  // loss labels and extra sources included
   std::vector<Tensor> results;
@@ -48,13 +48,13 @@ struct GraphState {
   std::int64_t num_random_streams = 0;
   /// Inputs that became Variables because a layer has them as parameters.
   std::vector<ValueId> promoted;
-  /// Labels given to results so far.
-  std::unordered_set<std::string> labels;
-  /// By name: no number below this one is free for "name:number".
+  /// Names given to results so far.
+  std::unordered_set<std::string> result_names;
+  /// By name: no number below this one is free for "base:number".
   std::unordered_map<std::string, int> free_number;
   NameTable names;
-  /// By class: the number in the label of the last layer named after it.
-  std::unordered_map<std::string, int> last_label_number;
+  /// By class: the number in the name of the last layer named after it.
+  std::unordered_map<std::string, int> last_name_number;
   /// Compiles that succeeded or are under way; nodes can no longer be added.
   int num_compiles = 0;
   mutable std::mutex mutex;
@@ -72,10 +72,10 @@ struct GraphState {
   std::int64_t next_random_stream() { return num_random_streams++; }
   /// Makes `tensor` the one of a value.
   void name_value(ValueId value, const Tensor& tensor);
-  /// `name`, or "name:2" and so on when a result has that label already.
-  std::string free_result_label(const std::string& name);
-  /// A new tensor for a result of a node, with a free label.
-  Tensor result_tensor(ValueId value, const std::string& name);
+  /// `base`, or "base:2" and so on when a result has that name already.
+  std::string free_result_name(const std::string& base);
+  /// A new tensor for a result of a node, with a free name.
+  Tensor result_tensor(ValueId value, const std::string& base);
 
   Checkpoint checkpoint() const;
   void restore(const Checkpoint& checkpoint);

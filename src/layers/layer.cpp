@@ -18,22 +18,21 @@ std::atomic<std::uint64_t> g_next_layer_id{0};
 Layer::Layer(std::string class_name)
     : id_(g_next_layer_id++),
       class_name_(std::move(class_name)),
-      label_(LayerNames::of_class(class_name_)) {}
+      name_(LayerNames::of_class(class_name_)) {}
 
-void Layer::set_label(std::string label) {
+void Layer::set_name(std::string name) {
   const std::lock_guard lock(LayerNames::mutex());
   if (!graph_.expired()) {
     throw StateError(
-        ErrorInfo{.op = "set_label",
-                  .node = label_,
+        ErrorInfo{.op = "name",
+                  .node = name_,
                   .what = "the layer is part of a graph",
-                  .expected = "a label before the layer's first node",
-                  .got = "\"" + label + "\" after it",
+                  .expected = "a name before the layer's first node",
+                  .got = "\"" + name + "\" after it",
                   .hint = "Names of parameters follow from it."});
   }
-  has_own_label_ = !label.empty();
-  label_ =
-      has_own_label_ ? std::move(label) : LayerNames::of_class(class_name_);
+  has_own_name_ = !name.empty();
+  name_ = has_own_name_ ? std::move(name) : LayerNames::of_class(class_name_);
   LayerNames::name_tensors(*this, /*is_in_graph=*/false);
 }
 
@@ -42,8 +41,8 @@ void Layer::set_compute_type(std::optional<DataType> type) {
     compute_type_ = type;
     return;
   }
-  throw DTypeError(ErrorInfo{.op = "set_compute_type",
-                             .node = label_,
+  throw DTypeError(ErrorInfo{.op = "compute_type",
+                             .node = name_,
                              .what = "layers compute in floats",
                              .expected = names_of(kFloat) + ", or none",
                              .got = std::string(to_string(*type)),

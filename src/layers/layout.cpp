@@ -49,22 +49,21 @@ void Reshape::lower(LayerBuilder& builder) const {
       OpKind::Reshape, ShapeAttrs{.shape = shape_}, {builder.source(0)}));
 }
 
-Transpose::Transpose(Shape dimensions)
-    : Layer("Transpose"), dimensions_(dimensions) {
-  resolve_axes(dimensions, dimensions.rank(), "Transpose", {}, "dimensions");
+Transpose::Transpose(Shape axes) : Layer("Transpose"), axes_(axes) {
+  resolve_axes(axes, axes.rank(), "Transpose", {}, "axes");
 }
 
 void Transpose::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
-  const TransposeAttrs attrs{
-      .dimensions = resolve_axes(dimensions_, dimensions_.rank(), "transpose",
-                                 builder.name(), "dimensions")};
+  const TransposeAttrs attrs{.axes =
+                                 resolve_axes(axes_, axes_.rank(), "transpose",
+                                              builder.name(), "axes")};
   builder.add_result(
       builder.append(OpKind::Transpose, attrs, {builder.source(0)}));
 }
 
-Concatenation::Concatenation(std::int64_t dimension)
-    : Layer("Concatenation"), dimension_(dimension) {}
+Concatenation::Concatenation(std::int64_t axis)
+    : Layer("Concatenation"), axis_(axis) {}
 
 void Concatenation::lower(LayerBuilder& builder) const {
   builder.require_sources(1, std::max(1, builder.num_sources()));
@@ -73,22 +72,22 @@ void Concatenation::lower(LayerBuilder& builder) const {
     sources.push_back(builder.source(i));
   }
   const AxisAttrs attrs{
-      .axis = resolve_axis(dimension_, builder.shape(sources[0]).rank(),
-                           "concatenate", builder.name(), "dimension")};
+      .axis = resolve_axis(axis_, builder.shape(sources[0]).rank(),
+                           "concatenate", builder.name(), "axis")};
   builder.add_result(
       builder.append(OpKind::Concatenate, attrs, std::move(sources)));
 }
 
-Split::Split(std::int64_t split_count, std::int64_t dimension)
-    : Layer("Split"), split_count_(split_count), dimension_(dimension) {
+Split::Split(std::int64_t split_count, std::int64_t axis)
+    : Layer("Split"), split_count_(split_count), axis_(axis) {
   require_positive("Split", "split_count", split_count);
 }
 
-Split::Split(Shape split_section_lengths, std::int64_t dimension)
+Split::Split(Shape split_section_lengths, std::int64_t axis)
     : Layer("Split"),
       split_count_(split_section_lengths.rank()),
       lengths_(split_section_lengths),
-      dimension_(dimension) {
+      axis_(axis) {
   require_option(
       !lengths_.empty() && std::all_of(lengths_.begin(), lengths_.end(),
                                        [](std::int64_t n) { return n >= 1; }),
@@ -100,8 +99,8 @@ void Split::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ValueId source = builder.source(0);
   const Shape shape = builder.shape(source);
-  const std::int64_t axis = resolve_axis(dimension_, shape.rank(), "split",
-                                         builder.name(), "dimension");
+  const std::int64_t axis =
+      resolve_axis(axis_, shape.rank(), "split", builder.name(), "axis");
   if (!lengths_.empty()) {
     return add_split(builder, {.lengths = lengths_, .axis = axis});
   }

@@ -40,7 +40,7 @@ LoRA::LoRA(std::shared_ptr<FullyConnected> base, std::int64_t rank, float alpha)
                  "1 to " + std::to_string(std::min(in, out)),
                  std::to_string(rank));
   require_finite(kLoRA, "alpha", alpha);
-  set_label(LayerNames::own_label(*base_));
+  set_name(LayerNames::own_name(*base_));
   const DataType type = base_->weights().data_type();
   down_ = TensorParameter(created(kLoRA, "down", [&] {
     return Tensor::random(TensorDescriptor{{rank, in}, type},
@@ -111,7 +111,7 @@ std::shared_ptr<FullyConnected> LoRA::merged() const {
   }
   const TensorDescriptor desc = base_->weights().descriptor();
   std::vector<std::byte> stored(desc.size_bytes());
-  store_floats(weights, desc.data_type, stored, "merged", label());
+  store_floats(weights, desc.data_type, stored, "merged", name());
   Tensor biases;
   if (base_->biases()) {
     const std::span<const std::byte> bytes = base_->biases().data();
@@ -124,7 +124,7 @@ std::shared_ptr<FullyConnected> LoRA::merged() const {
           .weights = Tensor(desc, TensorData(stored.data(), stored.size())),
           .biases = biases,
           .uses_biases = static_cast<bool>(biases)});
-  layer->set_label(LayerNames::own_label(*base_));
+  layer->set_name(LayerNames::own_name(*base_));
   return layer;
 }
 

@@ -83,8 +83,8 @@ Loss::Loss(LossDescriptor descriptor, Tensor weights, Tensor class_weights)
            std::move(class_weights), kLoss) {}
 
 Loss::Loss(LossType type, LossDescriptor options, Tensor weights,
-           Tensor class_weights, const char* label)
-    : Layer(label),
+           Tensor class_weights, const char* class_name)
+    : Layer(class_name),
       descriptor_(with_type(options, type)),
       weights_(std::move(weights)),
       class_weights_(std::move(class_weights)) {

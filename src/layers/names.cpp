@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "graph/label_changes.h"
+#include "graph/name_changes.h"
 #include "graph/tensor_state.h"
 #include "layers/graph_state.h"
 #include "traingraph/error.h"
@@ -14,7 +14,7 @@
 namespace traingraph {
 namespace {
 
-// Guards Layer::graph_ and Layer::label_ of all layers.
+// Guards Layer::graph_ and Layer::name_ of all layers.
 constinit std::mutex g_layer_mutex;
 
 /// A layer and a tensor may have the same name.
@@ -22,7 +22,7 @@ std::string key_of(const std::string& name, std::uint64_t tensor) {
   return (tensor == 0 ? "layer " : "tensor ") + name;
 }
 
-/// Id of the layer as an owner of labels; 0 means that no layer is.
+/// Id of the layer as an owner of names; 0 means that no layer is.
 std::uint64_t owner_id(const Layer& layer) { return layer.layer_id() + 1; }
 
 void replace_all(std::string& text, const std::string& from,
@@ -68,18 +68,18 @@ void NameTable::require_free(const char* call, const std::string& name,
       {.op = call,
        .node = name,
        .what = "two things have the same name",
-       .expected = tensor == 0 ? "a label of its own for each layer"
+       .expected = tensor == 0 ? "a name of its own for each layer"
                                : "a name of its own for each parameter",
        .got = "\"" + name + "\" for " +
               owner_of_.at(key_of(name, tensor)).place + " and for " + place,
-       .hint = "Give layers and the tensors made for them different labels."});
+       .hint = "Give layers and the tensors made for them different names."});
 }
 
 std::mutex& LayerNames::mutex() { return g_layer_mutex; }
 
-std::string LayerNames::own_label(const Layer& layer) {
+std::string LayerNames::own_name(const Layer& layer) {
   const std::scoped_lock lock(mutex());
-  return layer.has_own_label_ ? layer.label_ : std::string();
+  return layer.has_own_name_ ? layer.name_ : std::string();
 }
 
 std::string LayerNames::of_class(const std::string& class_name) {
@@ -113,10 +113,10 @@ void LayerNames::name_tensor(const Layer& layer, const Tensor& tensor,
   TensorState& state = *tensor.state();
   const std::lock_guard lock(state.mutex);
   if (!follows(state, layer, is_in_graph)) return;
-  state.label = layer.label_ + "." + word;
-  ++g_label_changes;
-  state.label_owner = owner_id(layer);
-  state.is_label_provisional = !is_in_graph && !layer.has_own_label_;
+  state.name = layer.name_ + "." + word;
+  ++g_name_changes;
+  state.name_owner = owner_id(layer);
+  state.is_name_provisional = !is_in_graph && !layer.has_own_name_;
 }
 
 void LayerNames::name_tensors(const Layer& layer, bool is_in_graph) {
@@ -132,18 +132,18 @@ void LayerNames::name_last_tensor(const Layer& layer) {
 
 bool LayerNames::follows(const TensorState& tensor, const Layer& layer,
                          bool is_in_graph) {
-  return tensor.label.empty() || tensor.label_owner == owner_id(layer) ||
-         (is_in_graph && tensor.is_label_provisional);
+  return tensor.name.empty() || tensor.name_owner == owner_id(layer) ||
+         (is_in_graph && tensor.is_name_provisional);
 }
 
 std::vector<LayerNames::Tensors> LayerNames::tensors_of(
-    const Layer& layer, const std::string& label) {
+    const Layer& layer, const std::string& name) {
   std::vector<Tensors> result;
   for (const auto& [tensor, word] : layer.tensors_) {
     const TensorState& state = *tensor.state();
     const std::lock_guard lock(state.mutex);
     const bool is_named_after = follows(state, layer, /*is_in_graph=*/true);
-    result.push_back({.name = is_named_after ? label + "." + word : state.label,
+    result.push_back({.name = is_named_after ? name + "." + word : state.name,
                       .tensor = state.id,
                       .word = word,
                       .follows = is_named_after});
@@ -152,9 +152,9 @@ std::vector<LayerNames::Tensors> LayerNames::tensors_of(
 }
 
 bool LayerNames::is_free(const NameTable& names, const Layer& layer,
-                         const std::string& label) {
-  if (!names.is_free(label)) return false;
-  for (const Tensors& tensor : tensors_of(layer, label)) {
+                         const std::string& name) {
+  if (!names.is_free(name)) return false;
+  for (const Tensors& tensor : tensors_of(layer, name)) {
     if (tensor.follows && !names.is_free(tensor.name, tensor.tensor)) {
       return false;
     }
@@ -163,16 +163,16 @@ bool LayerNames::is_free(const NameTable& names, const Layer& layer,
 }
 
 void LayerNames::add(NameTable& names, const Layer& layer,
-                     const std::string& label, const std::string& place) {
-  names.add(label, 0, place);
-  for (const Tensors& tensor : tensors_of(layer, label)) {
+                     const std::string& name, const std::string& place) {
+  names.add(name, 0, place);
+  for (const Tensors& tensor : tensors_of(layer, name)) {
     names.add(tensor.name, tensor.tensor, what_of(tensor.word, place));
   }
 }
 
 void LayerNames::add_fixed_tensors(NameTable& names, const Layer& layer,
                                    const std::string& place) {
-  for (const Tensors& tensor : tensors_of(layer, layer.label_)) {
+  for (const Tensors& tensor : tensors_of(layer, layer.name_)) {
     if (tensor.follows) continue;
     const std::string what = what_of(tensor.word, place);
     names.require_free("compile", tensor.name, tensor.tensor, what);
@@ -182,8 +182,8 @@ void LayerNames::add_fixed_tensors(NameTable& names, const Layer& layer,
 
 bool LayerNames::is_movable(const GraphState& graph, const std::string& name) {
   return std::ranges::any_of(graph.records, [&](const LayerRecord& record) {
-    if (record.layer->has_own_label_) return false;
-    const auto tensors = tensors_of(*record.layer, record.layer->label_);
+    if (record.layer->has_own_name_) return false;
+    const auto tensors = tensors_of(*record.layer, record.layer->name_);
     return std::ranges::any_of(tensors, [&](const Tensors& tensor) {
       return tensor.follows && tensor.name == name;
     });
@@ -191,13 +191,13 @@ bool LayerNames::is_movable(const GraphState& graph, const std::string& name) {
 }
 
 void LayerNames::require_free(const NameTable& names, const char* call,
-                              const Layer& layer, const std::string& label,
+                              const Layer& layer, const std::string& name,
                               const std::string& place,
                               const GraphState* open_graph) {
-  names.require_free(call, label, 0, place);
+  names.require_free(call, name, 0, place);
   NameTable own;
-  own.add(label, 0, place);
-  for (const Tensors& tensor : tensors_of(layer, label)) {
+  own.add(name, 0, place);
+  for (const Tensors& tensor : tensors_of(layer, name)) {
     const std::string what = what_of(tensor.word, place);
     const bool is_given_up = open_graph &&
                              !names.is_free(tensor.name, tensor.tensor) &&
@@ -211,36 +211,36 @@ void LayerNames::require_free(const NameTable& names, const char* call,
 }
 
 std::string LayerNames::choose(const GraphState& graph, const Layer& layer) {
-  std::string label = layer.label_;
-  if (!layer.has_own_label_) {
+  std::string name = layer.name_;
+  if (!layer.has_own_name_) {
     const std::string base = of_class(layer.class_name_);
-    const auto last = graph.last_label_number.find(layer.class_name_);
-    int number = last == graph.last_label_number.end() ? 0 : last->second;
+    const auto last = graph.last_name_number.find(layer.class_name_);
+    int number = last == graph.last_name_number.end() ? 0 : last->second;
     do {
-      label = numbered(base, ++number);
-    } while (graph.labels.contains(label) ||
-             !is_free(graph.names, layer, label));
+      name = numbered(base, ++number);
+    } while (graph.result_names.contains(name) ||
+             !is_free(graph.names, layer, name));
   }
-  require_free(graph.names, "node", layer, label,
+  require_free(graph.names, "node", layer, name,
                place_of("", graph.records.size(), layer.class_name_), &graph);
-  return label;
+  return name;
 }
 
 void LayerNames::fix(GraphState& graph, const Layer& layer,
-                     const std::string& label) {
-  layer.label_ = label;
+                     const std::string& name) {
+  layer.name_ = name;
   name_tensors(layer, /*is_in_graph=*/true);
-  if (!layer.has_own_label_) {
+  if (!layer.has_own_name_) {
     const std::string base = of_class(layer.class_name_);
-    int& last = graph.last_label_number[layer.class_name_];
-    while (numbered(base, ++last) != label) continue;
+    int& last = graph.last_name_number[layer.class_name_];
+    while (numbered(base, ++last) != name) continue;
   }
-  add(graph.names, layer, label,
+  add(graph.names, layer, name,
       place_of("", graph.records.size(), layer.class_name_));
   for (const auto& [tensor, word] : layer.tensors_) {
     const auto value = graph.value_of.find(tensor.tensor_id());
     if (value == graph.value_of.end()) continue;
-    graph.program.value(value->second).name = tensor.label();
+    graph.program.value(value->second).name = tensor.name();
   }
 }
 
@@ -255,9 +255,9 @@ void LayerNames::rename(GraphState& graph, const Renames& renames) {
     if (!rename) continue;
     record.name = rename->of(record.name);
     for (Tensor& result : record.results) {
-      const std::string name = rename->of(result.label());
-      if (name != result.label()) result.set_label(name);
-      graph.labels.insert(name);
+      const std::string name = rename->of(result.name());
+      if (name != result.name()) result.set_name(name);
+      graph.result_names.insert(name);
     }
   }
   for (NodeId id = 0; id < static_cast<NodeId>(graph.program.nodes().size());
@@ -304,12 +304,12 @@ void LayerNames::make_unique(
     for (std::size_t k = 0; k < graph.records.size(); ++k) {
       const Layer& layer = *graph.records[k].layer;
       if (!seen.insert(&layer).second) continue;
-      name_tensors(layer, /*is_in_graph=*/true);  // labels may be gone
+      name_tensors(layer, /*is_in_graph=*/true);  // names may be gone
       const std::string place = place_of(prefix, k, layer.class_name_);
       // num_compiles includes the compile that is going on.
-      if (layer.has_own_label_ || graph.num_compiles > 1) {
-        require_free(names, kCall, layer, layer.label_, place);
-        add(names, layer, layer.label_, place);
+      if (layer.has_own_name_ || graph.num_compiles > 1) {
+        require_free(names, kCall, layer, layer.name_, place);
+        add(names, layer, layer.name_, place);
         continue;
       }
       add_fixed_tensors(names, layer, place);
@@ -318,24 +318,24 @@ void LayerNames::make_unique(
   }
   for (const TensorParameter& other : others) {
     const Tensor& tensor = other.tensor();
-    names.require_free(kCall, tensor.label(), tensor.tensor_id(),
+    names.require_free(kCall, tensor.name(), tensor.tensor_id(),
                        "a trained input");
-    names.add(tensor.label(), tensor.tensor_id(), "a trained input");
+    names.add(tensor.name(), tensor.tensor_id(), "a trained input");
   }
   std::unordered_map<std::string, int> last;  // by class
   std::unordered_map<GraphState*, Renames> renames;
   for (const Movable& item : movable) {
     const Layer& layer = *item.layer;
-    std::string label = layer.label_;
-    while (!is_free(names, layer, label)) {
-      label = numbered(of_class(layer.class_name_), ++last[layer.class_name_]);
+    std::string name = layer.name_;
+    while (!is_free(names, layer, name)) {
+      name = numbered(of_class(layer.class_name_), ++last[layer.class_name_]);
     }
-    if (label != layer.label_) {
-      renames[item.graph].emplace(&layer, Rename{layer.label_, label});
-      layer.label_ = label;
+    if (name != layer.name_) {
+      renames[item.graph].emplace(&layer, Rename{layer.name_, name});
+      layer.name_ = name;
       name_tensors(layer, /*is_in_graph=*/true);
     }
-    add(names, layer, label, item.place);
+    add(names, layer, name, item.place);
   }
   for (const auto& [graph, all] : renames) rename(*graph, all);
 }

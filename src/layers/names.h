@@ -3,7 +3,7 @@
 // them, and parameters are found by them. So they follow from the order of
 // calls alone, and no two things of a graph have the same one.
 //
-//   layer     its label, or that of its class and a number: fully_connected_2
+//   layer     its name, or that of its class and a number: fully_connected_2
 //   tensor    what the user named it, else layer.word:
 //   fully_connected_2.weights
 #pragma once
@@ -43,21 +43,21 @@ class NameTable {
 };
 
 struct LayerNames {
-  /// Guards labels and graphs of all layers.
+  /// Guards names and graphs of all layers.
   static std::mutex& mutex();
   /// Empty: its class's.
-  static std::string own_label(const Layer& layer);
+  static std::string own_name(const Layer& layer);
   /// "LeakyReLU" -> "leaky_relu"
   static std::string of_class(const std::string& class_name);
 
-  /// The label that `layer` will have in `graph`. Throws InvalidArgument when
+  /// The name that `layer` will have in `graph`. Throws InvalidArgument when
   /// it, or the name of one of its tensors, is taken.
   static std::string choose(const GraphState& graph, const Layer& layer);
   /// Gives the layer and its tensors their names; its record comes next.
   static void fix(GraphState& graph, const Layer& layer,
-                  const std::string& label);
+                  const std::string& name);
 
-  /// Names over several graph objects: layers without labels are renumbered in
+  /// Names over several graph objects: layers without names are renumbered in
   /// graphs that were not compiled yet. Throws InvalidArgument when two names
   /// that stand are the same.
   static void make_unique(std::span<const std::shared_ptr<GraphState>> graphs,
@@ -65,15 +65,15 @@ struct LayerNames {
 
  private:
   friend class Layer;
-  /// A tensor of a layer, under the label the layer has or would have.
+  /// A tensor of a layer, under the name the layer has or would have.
   struct Tensors {
     std::string name;
     std::uint64_t tensor = 0;
     std::string word;
-    bool follows = false;  // the layer's label
+    bool follows = false;  // the layer's name
   };
   static std::vector<Tensors> tensors_of(const Layer& layer,
-                                         const std::string& label);
+                                         const std::string& name);
   /// Once a layer is in a graph, it names what layers in none have named.
   static bool follows(const TensorState& tensor, const Layer& layer,
                       bool is_in_graph);
@@ -90,17 +90,17 @@ struct LayerNames {
   using Renames = std::unordered_map<const Layer*, Rename>;
   static void rename(GraphState& graph, const Renames& renames);
   static bool is_free(const NameTable& names, const Layer& layer,
-                      const std::string& label);
-  /// Is it the name of a tensor of a layer without a label? Then compile()
+                      const std::string& name);
+  /// Is it the name of a tensor of a layer without a name? Then compile()
   /// finds that layer another one.
   static bool is_movable(const GraphState& graph, const std::string& name);
   /// What is movable in an open graph is as good as free.
   static void require_free(const NameTable& names, const char* call,
-                           const Layer& layer, const std::string& label,
+                           const Layer& layer, const std::string& name,
                            const std::string& place,
                            const GraphState* open_graph = nullptr);
-  static void add(NameTable& names, const Layer& layer,
-                  const std::string& label, const std::string& place);
+  static void add(NameTable& names, const Layer& layer, const std::string& name,
+                  const std::string& place);
   static void add_fixed_tensors(NameTable& names, const Layer& layer,
                                 const std::string& place);
 };

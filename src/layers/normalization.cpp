@@ -37,7 +37,7 @@ void require_roles(const char* op, const Tensor& beta, const Tensor& gamma,
       if (!tensor || !(tensor == *roles[k].second)) continue;
       throw InvalidArgument(
           ErrorInfo{.op = op,
-                    .node = tensor.label(),
+                    .node = tensor.name(),
                     .what = "one tensor has two roles",
                     .expected = "a tensor of its own for each",
                     .got = std::string("the same as ") + roles[i].first +

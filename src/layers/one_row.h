@@ -36,8 +36,8 @@ inline Pair of_one_row(const char* op, const char* field, const Pair& pair,
 /// A window descriptor for images of one row.
 template <class Descriptor>
 Descriptor of_one_row(const char* op, Descriptor descriptor) {
-  descriptor.kernel_sizes =
-      of_one_row(op, "kernel_sizes", descriptor.kernel_sizes, 1);
+  descriptor.kernel_size =
+      of_one_row(op, "kernel_size", descriptor.kernel_size, 1);
   descriptor.strides = of_one_row(op, "strides", descriptor.strides, 1);
   descriptor.dilation_rates =
       of_one_row(op, "dilation_rates", descriptor.dilation_rates, 1);

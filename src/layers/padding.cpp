@@ -12,12 +12,12 @@ namespace {
 // To (top, bottom, left, right).
 traingraph::Padding four_sides(const std::vector<std::int64_t>& sizes) {
   const std::size_t count = sizes.size();
-  require_option(count == 1 || count == 2 || count == 4, "Padding", "sizes",
+  require_option(count == 1 || count == 2 || count == 4, "Padding", "padding",
                  "1 (all sides), 2 (left, right) or 4 entries (top, bottom, "
                  "left, right)",
                  std::to_string(count));
   for (const std::int64_t size : sizes) {
-    require_option(size >= 0, "Padding", "sizes", "at least 0",
+    require_option(size >= 0, "Padding", "padding", "at least 0",
                    std::to_string(size));
   }
   if (count == 1) return {sizes[0], sizes[0], sizes[0], sizes[0]};
@@ -28,10 +28,10 @@ traingraph::Padding four_sides(const std::vector<std::int64_t>& sizes) {
 }  // namespace
 
 Padding::Padding(PaddingType padding_type,
-                 const std::vector<std::int64_t>& sizes, float constant_value)
+                 const std::vector<std::int64_t>& padding, float constant_value)
     : Layer("Padding"),
       type_(padding_type),
-      sizes_(four_sides(sizes)),
+      sizes_(four_sides(padding)),
       constant_value_(constant_value) {
   require_option(to_string(padding_type) != "?", "Padding", "padding_type",
                  "a case of PaddingType",

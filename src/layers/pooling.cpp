@@ -40,7 +40,7 @@ void PoolingDescriptor::validate() const {
   require_option(to_string(pooling_type) != "?", kPooling, "pooling_type",
                  "a case of PoolingType",
                  std::to_string(static_cast<int>(pooling_type)));
-  require_kernel(kPooling, kernel_sizes);
+  require_kernel(kPooling, kernel_size);
   require_positive(kPooling, "strides", strides);
   require_positive(kPooling, "dilation_rates", dilation_rates);
   require_option(to_string(padding_policy) != "?", kPooling, "padding_policy",
@@ -64,7 +64,7 @@ PoolPadding padding_of(const PoolingDescriptor& descriptor,
                        const Shape& shape) {
   PoolPadding result;
   for (int axis = 0; axis < 2; ++axis) {
-    const AxisWindow window{.kernel = descriptor.kernel_sizes[axis],
+    const AxisWindow window{.kernel = descriptor.kernel_size[axis],
                             .stride = descriptor.strides[axis],
                             .dilation = descriptor.dilation_rates[axis]};
     const AxisPadding padding =
@@ -84,7 +84,7 @@ PoolPadding padding_of(const PoolingDescriptor& descriptor,
 AveragePool2dAttrs average_attrs(const PoolingDescriptor& descriptor,
                                  const traingraph::Padding& padding,
                                  bool count_includes_padding) {
-  return {.kernel_sizes = descriptor.kernel_sizes,
+  return {.kernel_size = descriptor.kernel_size,
           .strides = descriptor.strides,
           .dilation_rates = descriptor.dilation_rates,
           .padding = padding,
@@ -158,8 +158,8 @@ ValueId l2_norm(LayerBuilder& builder, const PoolingDescriptor& descriptor,
       OpKind::AveragePool2d,
       average_attrs(descriptor, padding, /*count_includes_padding=*/true),
       {squares});
-  const auto count = static_cast<float>(descriptor.kernel_sizes[0] *
-                                        descriptor.kernel_sizes[1]);
+  const auto count =
+      static_cast<float>(descriptor.kernel_size[0] * descriptor.kernel_size[1]);
   const ValueId sum =
       builder.append(OpKind::Binary, arithmetic(ArithmeticOperation::Multiply),
                      {mean, constant(count)});
@@ -188,22 +188,22 @@ ValueId pooled(LayerBuilder& builder, const PoolingDescriptor& descriptor,
       break;
   }
   return builder.append(OpKind::MaxPool2d,
-                        Pool2dAttrs{.kernel_sizes = descriptor.kernel_sizes,
+                        Pool2dAttrs{.kernel_size = descriptor.kernel_size,
                                     .strides = descriptor.strides,
                                     .dilation_rates = descriptor.dilation_rates,
                                     .padding = padding.extended},
                         {x});
 }
 
-PoolingDescriptor describe(PoolingType type, Pair kernel_sizes, Pair strides,
-                           PaddingPolicy policy, Pair padding_sizes,
+PoolingDescriptor describe(PoolingType type, Pair kernel_size, Pair strides,
+                           PaddingPolicy padding_policy, Pair padding_sizes,
                            Pair dilation_rates, bool ceil_mode,
                            bool count_includes_padding = false) {
   return {.pooling_type = type,
-          .kernel_sizes = kernel_sizes,
+          .kernel_size = kernel_size,
           .strides = strides,
           .dilation_rates = dilation_rates,
-          .padding_policy = policy,
+          .padding_policy = padding_policy,
           .padding_sizes = padding_sizes,
           .count_includes_padding = count_includes_padding,
           .ceil_mode = ceil_mode};
@@ -214,8 +214,8 @@ PoolingDescriptor describe(PoolingType type, Pair kernel_sizes, Pair strides,
 Pooling::Pooling(PoolingDescriptor descriptor)
     : Pooling(descriptor, kPooling) {}
 
-Pooling::Pooling(PoolingDescriptor descriptor, const char* label)
-    : Layer(label), descriptor_(descriptor) {
+Pooling::Pooling(PoolingDescriptor descriptor, const char* class_name)
+    : Layer(class_name), descriptor_(descriptor) {
   descriptor_.validate();
 }
 
@@ -237,72 +237,76 @@ void Pooling::lower(LayerBuilder& builder) const {
                              .hint = {}});
 }
 
-MaxPooling::MaxPooling(std::int64_t kernel_size, PaddingPolicy policy)
-    : MaxPooling(kernel_size, kernel_size, policy) {}
+MaxPooling::MaxPooling(std::int64_t kernel_size, PaddingPolicy padding_policy)
+    : MaxPooling(kernel_size, kernel_size, padding_policy) {}
 
-MaxPooling::MaxPooling(std::int64_t kernel_size, std::int64_t stride,
-                       PaddingPolicy policy)
-    : MaxPooling(Pair{kernel_size, kernel_size}, Pair{stride, stride}, policy) {
-}
+MaxPooling::MaxPooling(std::int64_t kernel_size, std::int64_t strides,
+                       PaddingPolicy padding_policy)
+    : MaxPooling(Pair{kernel_size, kernel_size}, Pair{strides, strides},
+                 padding_policy) {}
 
-MaxPooling::MaxPooling(Pair kernel_sizes, PaddingPolicy policy,
+MaxPooling::MaxPooling(Pair kernel_size, PaddingPolicy padding_policy,
                        Pair padding_sizes, Pair dilation_rates, bool ceil_mode)
-    : MaxPooling(kernel_sizes, /*strides=*/kernel_sizes, policy, padding_sizes,
-                 dilation_rates, ceil_mode) {}
+    : MaxPooling(kernel_size, /*strides=*/kernel_size, padding_policy,
+                 padding_sizes, dilation_rates, ceil_mode) {}
 
-MaxPooling::MaxPooling(Pair kernel_sizes, Pair strides, PaddingPolicy policy,
-                       Pair padding_sizes, Pair dilation_rates, bool ceil_mode)
-    : Pooling(describe(PoolingType::Max, kernel_sizes, strides, policy,
+MaxPooling::MaxPooling(Pair kernel_size, Pair strides,
+                       PaddingPolicy padding_policy, Pair padding_sizes,
+                       Pair dilation_rates, bool ceil_mode)
+    : Pooling(describe(PoolingType::Max, kernel_size, strides, padding_policy,
                        padding_sizes, dilation_rates, ceil_mode),
               "MaxPooling") {}
 
-AveragePooling::AveragePooling(std::int64_t kernel_size, PaddingPolicy policy,
+AveragePooling::AveragePooling(std::int64_t kernel_size,
+                               PaddingPolicy padding_policy,
                                bool count_includes_padding)
-    : AveragePooling(kernel_size, kernel_size, policy, count_includes_padding) {
-}
+    : AveragePooling(kernel_size, kernel_size, padding_policy,
+                     count_includes_padding) {}
 
-AveragePooling::AveragePooling(std::int64_t kernel_size, std::int64_t stride,
-                               PaddingPolicy policy,
+AveragePooling::AveragePooling(std::int64_t kernel_size, std::int64_t strides,
+                               PaddingPolicy padding_policy,
                                bool count_includes_padding)
-    : AveragePooling(Pair{kernel_size, kernel_size}, Pair{stride, stride},
-                     policy, Pair{}, count_includes_padding) {}
+    : AveragePooling(Pair{kernel_size, kernel_size}, Pair{strides, strides},
+                     padding_policy, Pair{}, count_includes_padding) {}
 
-AveragePooling::AveragePooling(Pair kernel_sizes, PaddingPolicy policy,
+AveragePooling::AveragePooling(Pair kernel_size, PaddingPolicy padding_policy,
                                Pair padding_sizes, bool count_includes_padding,
                                Pair dilation_rates, bool ceil_mode)
-    : AveragePooling(kernel_sizes, /*strides=*/kernel_sizes, policy,
+    : AveragePooling(kernel_size, /*strides=*/kernel_size, padding_policy,
                      padding_sizes, count_includes_padding, dilation_rates,
                      ceil_mode) {}
 
-AveragePooling::AveragePooling(Pair kernel_sizes, Pair strides,
-                               PaddingPolicy policy, Pair padding_sizes,
+AveragePooling::AveragePooling(Pair kernel_size, Pair strides,
+                               PaddingPolicy padding_policy, Pair padding_sizes,
                                bool count_includes_padding, Pair dilation_rates,
                                bool ceil_mode)
-    : Pooling(describe(PoolingType::Average, kernel_sizes, strides, policy,
-                       padding_sizes, dilation_rates, ceil_mode,
+    : Pooling(describe(PoolingType::Average, kernel_size, strides,
+                       padding_policy, padding_sizes, dilation_rates, ceil_mode,
                        count_includes_padding),
               "AveragePooling") {}
 
-L2NormPooling::L2NormPooling(std::int64_t kernel_size, PaddingPolicy policy)
-    : L2NormPooling(kernel_size, kernel_size, policy) {}
+L2NormPooling::L2NormPooling(std::int64_t kernel_size,
+                             PaddingPolicy padding_policy)
+    : L2NormPooling(kernel_size, kernel_size, padding_policy) {}
 
-L2NormPooling::L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
-                             PaddingPolicy policy)
-    : L2NormPooling(Pair{kernel_size, kernel_size}, Pair{stride, stride},
-                    policy) {}
+L2NormPooling::L2NormPooling(std::int64_t kernel_size, std::int64_t strides,
+                             PaddingPolicy padding_policy)
+    : L2NormPooling(Pair{kernel_size, kernel_size}, Pair{strides, strides},
+                    padding_policy) {}
 
-L2NormPooling::L2NormPooling(Pair kernel_sizes, PaddingPolicy policy,
+L2NormPooling::L2NormPooling(Pair kernel_size, PaddingPolicy padding_policy,
                              Pair padding_sizes, Pair dilation_rates,
                              bool ceil_mode)
-    : L2NormPooling(kernel_sizes, /*strides=*/kernel_sizes, policy,
+    : L2NormPooling(kernel_size, /*strides=*/kernel_size, padding_policy,
                     padding_sizes, dilation_rates, ceil_mode) {}
 
-L2NormPooling::L2NormPooling(Pair kernel_sizes, Pair strides,
-                             PaddingPolicy policy, Pair padding_sizes,
+L2NormPooling::L2NormPooling(Pair kernel_size, Pair strides,
+                             PaddingPolicy padding_policy, Pair padding_sizes,
                              Pair dilation_rates, bool ceil_mode)
-    : Pooling(describe(PoolingType::L2Norm, kernel_sizes, strides, policy,
-                       padding_sizes, dilation_rates, ceil_mode),
-              "L2NormPooling") {}
+    : Pooling(
+          describe(PoolingType::L2Norm, kernel_size, strides, padding_policy,
+                   padding_sizes, dilation_rates, ceil_mode),
+          "L2NormPooling") {}
 
 }  // namespace layers
 }  // namespace traingraph

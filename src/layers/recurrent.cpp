@@ -102,10 +102,10 @@ void Recurrent::build(OpKind op, const Attributes& attributes, Lists given,
                      given[kHiddenWeights].empty() || !initializer,
                  class_name_, "initializer", "none: the weights are given",
                  std::string(to_string(random)));
-  const bool has_biases = descriptor_.uses_biases;
-  require_option(
-      (given[kBiases].empty() && given[kSecondaryBiases].empty()) || has_biases,
-      class_name_, "uses_biases", "on: biases are given", "off");
+  const bool uses_biases = descriptor_.uses_biases;
+  require_option((given[kBiases].empty() && given[kSecondaryBiases].empty()) ||
+                     uses_biases,
+                 class_name_, "uses_biases", "on: biases are given", "off");
   const auto* gru = std::get_if<GruAttrs>(&attributes);
   const Layout layout{
       class_name_, descriptor_, rnn::op_of(op).num_gates,
@@ -118,8 +118,8 @@ void Recurrent::build(OpKind op, const Attributes& attributes, Lists given,
     std::vector<Tensor>& tensors = given[list];
     const bool is_weight = list == kInputWeights || list == kHiddenWeights;
     const bool is_created =
-        is_weight || (list == kBiases && has_biases) ||
-        (list == kSecondaryBiases && has_biases && gru && gru->reset_after);
+        is_weight || (list == kBiases && uses_biases) ||
+        (list == kSecondaryBiases && uses_biases && gru && gru->reset_after);
     if (tensors.empty() && !is_created) continue;
     if (tensors.empty()) {
       tensors =

@@ -7,27 +7,23 @@
 
 namespace traingraph::layers {
 
-Reduction::Reduction(ReductionType reduction_type, Shape dimensions)
-    : Layer("Reduction"), type_(reduction_type), dimensions_(dimensions) {
+Reduction::Reduction(ReductionType reduction_type, Shape axes)
+    : Layer("Reduction"), type_(reduction_type), axes_(axes) {
   require_option(to_string(reduction_type) != "?", "Reduction",
                  "reduction_type", "a case of ReductionType",
                  std::to_string(static_cast<int>(reduction_type)));
 }
 
-Reduction::Reduction(ReductionType reduction_type, std::int64_t dimension)
-    : Reduction(reduction_type, Shape{dimension}) {}
-
-std::int64_t Reduction::dimension() const {
-  return dimensions_.empty() ? 0 : dimensions_[0];
-}
+Reduction::Reduction(ReductionType reduction_type, std::int64_t axis)
+    : Reduction(reduction_type, Shape{axis}) {}
 
 void Reduction::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ValueId source = builder.source(0);
   const ReduceAttrs attrs{
       .type = type_,
-      .axes = resolve_axes(dimensions_, builder.shape(source).rank(), "reduce",
-                           builder.name(), "dimensions")};
+      .axes = resolve_axes(axes_, builder.shape(source).rank(), "reduce",
+                           builder.name(), "axes")};
   builder.add_result(builder.append(OpKind::Reduce, attrs, {source}));
 }
 

@@ -104,7 +104,7 @@ void RnnOpLayer::add(RnnInput input, const Tensor& tensor, bool is_required) {
   if (!is_required) return;
   throw InvalidArgument(
       ErrorInfo{.op = op_.name,
-                .node = label(),
+                .node = name(),
                 .what = std::string(name_of(input)) + " is missing",
                 .expected = "a tensor",
                 .got = "none",

@@ -71,7 +71,7 @@ class NewNode {
  public:
   NewNode(const Descriptor& descriptor, bool is_gradient, std::string name)
       : layer_(std::make_shared<RnnOpLayer>(op_of(descriptor, is_gradient))) {
-    if (!name.empty()) layer_->set_label(std::move(name));
+    if (!name.empty()) layer_->set_name(std::move(name));
   }
   void require(RnnInput input, const Tensor& tensor) {
     layer_->add(input, tensor, /*is_required=*/true);

@@ -91,7 +91,7 @@ Schedule Schedule::cosine(float start, std::uint64_t steps, float end) {
 }
 
 Schedule Schedule::exponential(float start, float factor, std::uint64_t steps,
-                               bool is_staircase) {
+                               bool staircase) {
   require_not_negative(kSchedule, "start", start);
   require_finite(kSchedule, "factor", factor);
   require_option(factor > 0 && factor <= 1, kSchedule, "factor",
@@ -102,7 +102,7 @@ Schedule Schedule::exponential(float start, float factor, std::uint64_t steps,
                     .steps = steps,
                     .from = start,
                     .to = factor,
-                    .is_staircase = is_staircase}});
+                    .is_staircase = staircase}});
 }
 
 Schedule Schedule::warm_up(const Schedule& then, std::uint64_t steps,

@@ -7,8 +7,8 @@
 
 namespace traingraph::layers {
 
-Softmax::Softmax(SoftmaxOperation operation, std::int64_t dimension)
-    : Layer("Softmax"), operation_(operation), dimension_(dimension) {
+Softmax::Softmax(SoftmaxOperation operation, std::int64_t axis)
+    : Layer("Softmax"), operation_(operation), axis_(axis) {
   require_option(to_string(operation) != "?", "Softmax", "operation",
                  "a case of SoftmaxOperation",
                  std::to_string(static_cast<int>(operation)));
@@ -19,8 +19,8 @@ void Softmax::lower(LayerBuilder& builder) const {
   const ValueId source = builder.source(0);
   const SoftmaxAttrs attrs{
       .operation = operation_,
-      .axis = resolve_axis(dimension_, builder.shape(source).rank(), "softmax",
-                           builder.name(), "dimension")};
+      .axis = resolve_axis(axis_, builder.shape(source).rank(), "softmax",
+                           builder.name(), "axis")};
   builder.add_result(builder.append(OpKind::Softmax, attrs, {source}));
 }
 

@@ -53,12 +53,12 @@ void require_not_negative(const char* op, const char* field, float value) {
   require_option(value >= 0, op, field, "at least 0", format_value(value));
 }
 
-void require_kernel(const char* op, const Pair& kernel_sizes) {
-  require_option(kernel_sizes != Pair{}, op, "kernel_sizes",
-                 "the size of the window", format_value(kernel_sizes),
-                 "Give kernel_sizes, or kernel_size, of at least 1; zeros are "
-                 "what a descriptor has without them.");
-  require_positive(op, "kernel_sizes", kernel_sizes);
+void require_kernel(const char* op, const Pair& kernel_size) {
+  require_option(kernel_size != Pair{}, op, "kernel_size",
+                 "the size of the window", format_value(kernel_size),
+                 "Give kernel_size, of at least 1; zeros are what a "
+                 "descriptor has without one.");
+  require_positive(op, "kernel_size", kernel_size);
 }
 
 void require_padding_sizes(const char* op, PaddingPolicy policy,
@@ -108,7 +108,7 @@ void require_parameter(const char* op, const char* what, const Tensor& tensor,
                           type != DataType::Float32;
     throw DTypeError(ErrorInfo{
         .op = op,
-        .node = tensor.label(),
+        .node = tensor.name(),
         .what = std::string(what) + " have the wrong data type",
         .expected = std::string(to_string(type)),
         .got = std::string(to_string(tensor.data_type())),
@@ -125,7 +125,7 @@ void require_parameter(const char* op, const char* what, const Tensor& tensor,
   }
   throw ShapeError(
       ErrorInfo{.op = op,
-                .node = tensor.label(),
+                .node = tensor.name(),
                 .what = std::string(what) + " have the wrong shape",
                 .expected = std::move(expected),
                 .got = tensor.shape().to_string(),

@@ -26,7 +26,7 @@ void require_not_negative(const char* op, const char* field,
                           const Pair& values);
 void require_not_negative(const char* op, const char* field, float value);
 /// There is none by default.
-void require_kernel(const char* op, const Pair& kernel_sizes);
+void require_kernel(const char* op, const Pair& kernel_size);
 /// Sizes are for UsePaddingSize.
 void require_padding_sizes(const char* op, PaddingPolicy policy,
                            const Pair& sizes);

@@ -17,7 +17,7 @@ namespace traingraph::nodes {
 namespace {
 
 /// "pooling_max" of "PoolingMaxNode".
-std::string default_label(const std::string& class_name) {
+std::string default_name(const std::string& class_name) {
   const std::size_t end = class_name.size() - std::string_view("Node").size();
   return LayerNames::of_class(class_name.substr(0, end));
 }
@@ -34,7 +34,7 @@ class NodeCompiler {
   std::shared_ptr<CompiledNodes> run(const Device& device) {
     for (const FilterState* filter : filters_) {
       nodes_.add(*filter,
-                 labels_.emplace(filter, free_label(*filter)).first->second);
+                 names_.emplace(filter, free_name(*filter)).first->second);
     }
     const bool is_gpu = device.actual_device_type() == DeviceType::GPU;
     if (is_gpu && options_.uses_mpsnn) nodes_.name_filters();
@@ -64,15 +64,15 @@ class NodeCompiler {
     });
   }
 
-  std::string free_label(const FilterState& filter) {
+  std::string free_name(const FilterState& filter) {
     const std::string base =
-        filter.label.empty() ? default_label(filter.class_name) : filter.label;
-    std::string label = base;
+        filter.name.empty() ? default_name(filter.class_name) : filter.name;
+    std::string name = base;
     int& last = last_number_.try_emplace(base, 1).first->second;
-    while (!taken_.insert(label).second) {
-      label = base + "_" + std::to_string(++last);
+    while (!taken_.insert(name).second) {
+      name = base + "_" + std::to_string(++last);
     }
-    return label;
+    return name;
   }
 
   // Data sources.
@@ -98,9 +98,9 @@ class NodeCompiler {
     const auto [at, is_new] = source_at_.emplace(key, sources_.size());
     if (!is_new) return require_style(sources_[at->second], filter, style);
     const std::string given = filter.convolution()
-                                  ? filter.convolution()->label()
-                                  : filter.normalization()->label();
-    WeightSource source{.label = given.empty() ? labels_.at(&filter) : given,
+                                  ? filter.convolution()->name()
+                                  : filter.normalization()->name();
+    WeightSource source{.name = given.empty() ? names_.at(&filter) : given,
                         .convolution = filter.convolution(),
                         .normalization = filter.normalization(),
                         .style = style};
@@ -119,7 +119,7 @@ class NodeCompiler {
     if (source.style == style || style == TrainingStyle::None) return;
     throw InvalidArgument(
         {.op = "training_style",
-         .node = labels_.at(&filter),
+         .node = names_.at(&filter),
          .what = "filters with one data source differ in who updates it",
          .expected = std::string(to_string(source.style)),
          .got = std::string(to_string(style)),
@@ -142,7 +142,7 @@ class NodeCompiler {
       }
       throw InvalidArgument(
           {.op = "optimizer",
-           .node = source.label,
+           .node = source.name,
            .what = own ? "data sources have different optimizers"
                        : "the data source has no optimizer",
            .expected = "one optimizer for all data sources of a graph that "
@@ -185,7 +185,7 @@ class NodeCompiler {
                           : source.normalization.get();
     const auto found = gradients_.find({key, role});
     if (found == gradients_.end() || !source.has(role)) return {};
-    return nodes_.tensor(found->second, source.label + "." + role);
+    return nodes_.tensor(found->second, source.name + "." + role);
   }
 
   // Declarations.
@@ -237,8 +237,8 @@ class NodeCompiler {
 
   std::string name_of_image(const ImageState& image) const {
     if (!image.handle.empty() || image.producer == nullptr) return image.handle;
-    const std::string& label = labels_.at(image.producer);
-    return &image == &image.producer->result ? label : label + ".loss";
+    const std::string& name = names_.at(image.producer);
+    return &image == &image.producer->result ? name : name + ".loss";
   }
 
   void add_output(const std::string& name, const Tensor& tensor,
@@ -261,7 +261,7 @@ class NodeCompiler {
         const bool is_read =
             source.style == TrainingStyle::CPU || exports_state(source);
         if (is_read) {
-          add_output(source.label + "." + role, gradient, compiled);
+          add_output(source.name + "." + role, gradient, compiled);
         }
       }
     }
@@ -284,9 +284,9 @@ class NodeCompiler {
   const GraphOptions& options_;
   std::vector<FilterState*> filters_;
   NodeProgram nodes_;
-  std::unordered_map<const FilterState*, std::string> labels_;
+  std::unordered_map<const FilterState*, std::string> names_;
   std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int> last_number_;  // by label without it
+  std::unordered_map<std::string, int> last_number_;  // by name without it
   std::vector<WeightSource> sources_;
   std::unordered_map<const void*, std::size_t> source_at_;
   std::map<std::pair<const void*, std::string>, ValueId> gradients_;

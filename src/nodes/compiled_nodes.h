@@ -17,7 +17,7 @@ namespace traingraph::nodes {
 /// A data source, the device's tensors of it, by role ("weights"), and which of
 /// these it has values for.
 struct WeightSource {
-  std::string label;
+  std::string name;
   ConvolutionDataSourcePtr convolution;
   NormalizationDataSourcePtr normalization;
   TrainingStyle style = TrainingStyle::None;

@@ -15,7 +15,7 @@ ValueId window_mean(FilterBuilder& b, ValueId x, Pair kernel,
                     bool counts_padding) {
   const auto [height, width] = kernel;
   const AveragePool2dAttrs attrs{
-      .kernel_sizes = kernel,
+      .kernel_size = kernel,
       .strides = {1, 1},
       .dilation_rates = {1, 1},
       .padding = {height / 2, (height - 1) / 2, width / 2, (width - 1) / 2},
@@ -97,7 +97,7 @@ struct LocalContrastState : FilterState {
       : FilterState("LocalContrastNormalizationNode", {source}),
         options(options) {
     const char* op = "LocalContrastNormalizationNode";
-    require_positive(op, "kernel_sizes", options.kernel_sizes);
+    require_positive(op, "kernel_size", options.kernel_size);
     require_options(op, 1, options.alpha, options.beta, options.delta);
     require_finite(op, "p0", options.p0);
     require_finite(op, "pm", options.pm);
@@ -116,7 +116,7 @@ struct LocalContrastState : FilterState {
                  ReduceAttrs{.type = ReductionType::Mean, .axes = {2, 3}}, {x});
     const ValueId d = b.binary(ArithmeticOperation::Subtract, x, center);
     const auto mean_of = [&](ValueId value) {
-      return window_mean(b, value, options.kernel_sizes,
+      return window_mean(b, value, options.kernel_size,
                          /*counts_padding=*/false);
     };
     const ValueId mean = mean_of(d);

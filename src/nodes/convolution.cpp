@@ -12,7 +12,7 @@ namespace traingraph::nodes {
 namespace {
 
 ImageWindow window_of(const ConvolutionDescriptor& descriptor) {
-  return {descriptor.kernel_sizes, descriptor.strides,
+  return {descriptor.kernel_size, descriptor.strides,
           descriptor.dilation_rates};
 }
 
@@ -26,7 +26,7 @@ void require_divides(std::int64_t channels, std::int64_t groups, const char* op,
 void validate(const ConvolutionDescriptor& d, const char* op) {
   require_positive(op, "input_feature_channels", d.input_feature_channels);
   require_positive(op, "output_feature_channels", d.output_feature_channels);
-  require_positive(op, "kernel_sizes", d.kernel_sizes);
+  require_positive(op, "kernel_size", d.kernel_size);
   require_positive(op, "strides", d.strides);
   require_positive(op, "dilation_rates", d.dilation_rates);
   require_positive(op, "groups", d.groups);
@@ -56,7 +56,7 @@ class ConvolutionState : public TrainableState {
     if (channels == descriptor_.input_feature_channels) return;
     throw ShapeError(
         {.op = class_name,
-         .node = convolution_source()->label(),
+         .node = convolution_source()->name(),
          .what = "the source does not have the channels of the weights",
          .expected = std::to_string(descriptor_.input_feature_channels),
          .got = std::to_string(channels),
@@ -91,10 +91,9 @@ class ConvolutionState : public TrainableState {
   /// (out, height, width, in / groups).
   ValueId weights(FilterBuilder& b) const {
     const auto& d = descriptor_;
-    return b.parameter(
-        convolution_source(), "weights",
-        {d.output_feature_channels, d.kernel_sizes[0], d.kernel_sizes[1],
-         d.input_feature_channels / groups()});
+    return b.parameter(convolution_source(), "weights",
+                       {d.output_feature_channels, d.kernel_size[0],
+                        d.kernel_size[1], d.input_feature_channels / groups()});
   }
   /// Zeros that nobody trains when the data source has none.
   ValueId biases(FilterBuilder& b) const {
@@ -121,7 +120,7 @@ class TransposeState : public ConvolutionState {
     const auto& d = descriptor();
     const auto* of = dynamic_cast<const ConvolutionState*>(inverse_.get());
     const bool fits = of != nullptr &&
-                      of->descriptor().kernel_sizes == d.kernel_sizes &&
+                      of->descriptor().kernel_size == d.kernel_size &&
                       of->descriptor().strides == d.strides &&
                       of->descriptor().dilation_rates == d.dilation_rates &&
                       of->result.size.height == source.size().height &&
@@ -152,7 +151,7 @@ class TransposeState : public ConvolutionState {
       if (placed.count < 1) {
         throw ShapeError(
             ErrorInfo{.op = {},
-                      .node = b.label(),
+                      .node = b.name(),
                       .what = "padding leaves nothing of the result",
                       .expected = "an extent of at least 1",
                       .got = std::to_string(placed.count),
@@ -191,11 +190,11 @@ ConvolutionDataSourcePtr covering(const ImageNode& source,
                                   ConvolutionDataSourcePtr weights) {
   if (!source || !weights) return weights;
   const ImageSize size = source.size();
-  const Pair kernel = weights->descriptor().kernel_sizes;
+  const Pair kernel = weights->descriptor().kernel_size;
   if (kernel == Pair{size.height, size.width}) return weights;
   throw ShapeError(
       ErrorInfo{.op = "FullyConnectedNode",
-                .node = weights->label(),
+                .node = weights->name(),
                 .what = "the kernel does not cover the image",
                 .expected = Shape{size.height, size.width}.to_string(),
                 .got = Shape(kernel).to_string(),
@@ -209,7 +208,7 @@ constexpr PaddingPolicy kValid{.extent = PaddingExtent::ValidOnly};
 bool ConvolutionDataSource::update(const ConvolutionGradients&) {
   throw UnsupportedError(
       {.op = "update",
-       .node = label(),
+       .node = name(),
        .what = "the data source does not update its weights",
        .expected = "an update() of its own for TrainingStyle::CPU",
        .got = "none",

@@ -42,7 +42,7 @@ class DotWriter {
 
   static std::string title(const FilterState& filter) {
     std::string title = filter.class_name;
-    if (!filter.label.empty()) title += "\\n" + escaped(filter.label);
+    if (!filter.name.empty()) title += "\\n" + escaped(filter.name);
     if (!filter.result.handle.empty()) {
       title += "\\n-> " + escaped(filter.result.handle);
     }

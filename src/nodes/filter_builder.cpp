@@ -34,24 +34,24 @@ void NodeProgram::set_value(const ImageState& image, ValueId value) {
   value_of_[&image] = value;
 }
 
-int NodeProgram::layer_of(const FilterState& filter, const std::string& label) {
+int NodeProgram::layer_of(const FilterState& filter, const std::string& name) {
   if (filter.forward() != nullptr) return layers_.at(filter.forward());
   GraphState& state = *graph_.state();
   const auto layer = static_cast<int>(state.records.size());
   LayerRecord record;
   record.layer = std::make_shared<FilterLayer>(filter.class_name);
-  record.name = label;
+  record.name = name;
   state.add_record(std::move(record));
   return layers_.emplace(&filter, layer).first->second;
 }
 
-void NodeProgram::add(const FilterState& filter, const std::string& label) {
+void NodeProgram::add(const FilterState& filter, const std::string& name) {
   LoweredFilter& lowered = lowered_[&filter];
   Program::Position& position = program().position;
   lowered.index = static_cast<int>(filters_.filters.size());
   position = {.phase = Phase::Forward,
-              .layer = layer_of(filter, label),
-              .name = label,
+              .layer = layer_of(filter, name),
+              .name = name,
               .filter = lowered.index};
   for (const ImageNode& source : filter.sources) {
     const ValueId read = value(*source.state());
@@ -62,7 +62,7 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
     lowered.sources.push_back(read);
   }
   const std::vector<ValueId> images = lowered.sources;
-  FilterBuilder builder(*this, filter, label, lowered);
+  FilterBuilder builder(*this, filter, name, lowered);
   // Two sources that are one image have gradients of their own.
   for (std::size_t i = 1; i < lowered.sources.size(); ++i) {
     ValueId& source = lowered.sources[i];
@@ -84,7 +84,7 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
   filters_.filters.push_back(
       {.attrs = filter.attributes(*this),
        .class_name = filter.class_name,
-       .label = label,
+       .label = name,
        .sources = images,
        .result = lowered.result,
        .loss = loss == nullptr ? kNoValue : value(*loss),
@@ -97,9 +97,9 @@ void NodeProgram::name_filters() {
 }
 
 Tensor NodeProgram::parameter(const void* data_source, const std::string& role,
-                              const Shape& shape, const std::string& label) {
+                              const Shape& shape, const std::string& name) {
   Tensor& tensor = parameters_[{data_source, role}];
-  if (!tensor) tensor = Tensor({shape}, label + "." + role, std::nullopt);
+  if (!tensor) tensor = Tensor({shape}, name + "." + role, std::nullopt);
   return tensor;
 }
 
@@ -118,11 +118,11 @@ Tensor NodeProgram::tensor(ValueId value, const std::string& name) {
 
 ValueId FilterBuilder::append(OpKind op, const Attributes& attrs,
                               std::vector<ValueId> inputs) {
-  return nodes_.program().append_one(op, attrs, std::move(inputs), label_);
+  return nodes_.program().append_one(op, attrs, std::move(inputs), name_);
 }
 
 ValueId FilterBuilder::layer(const Layer& layer, std::vector<ValueId> sources) {
-  LayerBuilder builder(*nodes_.graph().state(), layer, label_,
+  LayerBuilder builder(*nodes_.graph().state(), layer, name_,
                        std::move(sources));
   layer.lower(builder);
   return builder.results().front();
@@ -130,7 +130,7 @@ ValueId FilterBuilder::layer(const Layer& layer, std::vector<ValueId> sources) {
 
 ValueId FilterBuilder::parameter(const void* data_source, const char* role,
                                  const Shape& shape) {
-  const Tensor tensor = nodes_.parameter(data_source, role, shape, label_);
+  const Tensor tensor = nodes_.parameter(data_source, role, shape, name_);
   const ValueId value = nodes_.graph().state()->value(tensor, Role::Variable);
   lowered_.parameters.emplace_back(role, value);
   lowered_.variables.emplace_back(role, value);
@@ -196,8 +196,8 @@ ValueId FilterBuilder::reshape(ValueId x, Shape shape) {
   return append(OpKind::Reshape, ShapeAttrs{shape}, {x});
 }
 
-ValueId FilterBuilder::transpose(ValueId x, Shape dimensions) {
-  return append(OpKind::Transpose, TransposeAttrs{dimensions}, {x});
+ValueId FilterBuilder::transpose(ValueId x, Shape axes) {
+  return append(OpKind::Transpose, TransposeAttrs{axes}, {x});
 }
 
 }  // namespace traingraph::nodes

@@ -35,7 +35,7 @@ class NodeProgram {
       : batch_(batch), differentiated_(std::move(differentiated)) {}
 
   /// After all that it reads. Images of no filter become inputs.
-  void add(const FilterState& filter, const std::string& label);
+  void add(const FilterState& filter, const std::string& name);
   /// Adds `image` as an input when nobody did.
   ValueId value(const ImageState& image);
   void set_value(const ImageState& image, ValueId value);
@@ -54,7 +54,7 @@ class NodeProgram {
   }
   /// The parameter of a data source: one for all filters that have it.
   Tensor parameter(const void* data_source, const std::string& role,
-                   const Shape& shape, const std::string& label);
+                   const Shape& shape, const std::string& name);
   /// Empty when no filter has it.
   Tensor find_parameter(const void* data_source, const std::string& role) const;
   /// The user's view of a value: a tensor.
@@ -68,7 +68,7 @@ class NodeProgram {
 
  private:
   /// Node::layer of a filter's ops; a gradient filter has that of its filter.
-  int layer_of(const FilterState& filter, const std::string& label);
+  int layer_of(const FilterState& filter, const std::string& name);
 
   traingraph::Graph graph_;
   std::int64_t batch_;
@@ -84,11 +84,11 @@ class NodeProgram {
 class FilterBuilder {
  public:
   FilterBuilder(NodeProgram& nodes, const FilterState& filter,
-                const std::string& label, LoweredFilter& lowered)
-      : nodes_(nodes), filter_(filter), label_(label), lowered_(lowered) {}
+                const std::string& name, LoweredFilter& lowered)
+      : nodes_(nodes), filter_(filter), name_(name), lowered_(lowered) {}
 
   NodeProgram& nodes() { return nodes_; }
-  const std::string& label() const { return label_; }
+  const std::string& name() const { return name_; }
   ValueId source(int i = 0) const { return lowered_.sources[i]; }
   int num_sources() const { return static_cast<int>(lowered_.sources.size()); }
   const Shape& shape(ValueId value) { return nodes_.program().shape(value); }
@@ -119,12 +119,12 @@ class FilterBuilder {
   ValueId constant(float value);
   ValueId zeros_like(ValueId x);
   ValueId reshape(ValueId x, Shape shape);
-  ValueId transpose(ValueId x, Shape dimensions);
+  ValueId transpose(ValueId x, Shape axes);
 
  private:
   NodeProgram& nodes_;
   const FilterState& filter_;
-  const std::string& label_;
+  const std::string& name_;
   LoweredFilter& lowered_;
 };
 

@@ -47,7 +47,7 @@ struct FilterState : std::enable_shared_from_this<FilterState> {
 
   std::uint64_t id;  // sources have smaller ones
   std::string class_name;
-  std::string label;
+  std::string name;
   std::vector<ImageNode> sources;
   ImageState result;
   bool exports_state = false;
@@ -90,7 +90,7 @@ std::shared_ptr<FilterState> make_filter(Args&&... args) {
 }
 
 std::uint64_t next_node_id();
-/// The label, or the class's name.
+/// The name, or the class's name.
 std::string name_of(const FilterState& state);
 /// The image as a handle that keeps the filter alive.
 ImageNode result_of(const std::shared_ptr<FilterState>& state);

@@ -29,7 +29,7 @@ std::span<const float> output(const std::vector<OutputView>& outputs,
 void update_on_host(WeightSource& source,
                     const std::vector<OutputView>& outputs) {
   const auto gradient = [&](const char* role) {
-    return output(outputs, source.label + "." + role);
+    return output(outputs, source.name + "." + role);
   };
   const bool is_updated =
       source.convolution
@@ -39,7 +39,7 @@ void update_on_host(WeightSource& source,
   if (is_updated) return load_weights(source, LoadedRoles::Updated);
   throw DeviceError(
       ErrorInfo{.op = "update",
-                .node = source.label,
+                .node = source.name,
                 .what = "the data source could not update its weights",
                 .expected = "true",
                 .got = "false",

@@ -10,10 +10,10 @@ namespace {
 
 /// purge() is called whatever happens after load().
 template <class Source, class Use>
-void with_loaded(Source& source, const std::string& label, Use use) {
+void with_loaded(Source& source, const std::string& name, Use use) {
   if (!source.load()) {
     throw InvalidArgument(ErrorInfo{.op = "load",
-                                    .node = label,
+                                    .node = name,
                                     .what = "the data source has no weights",
                                     .expected = "true",
                                     .got = "false",
@@ -56,7 +56,7 @@ void set_values(const WeightSource& source, const RoleValues& given) {
   if (given.values.size() != size) {
     throw ShapeError(
         {.op = "load",
-         .node = source.label,
+         .node = source.name,
          .what = std::string("the data source has the wrong "
                              "number of ") +
                  given.role,
@@ -70,9 +70,9 @@ void set_values(const WeightSource& source, const RoleValues& given) {
 template <class Use>
 void with_loaded(const WeightSource& source, Use use) {
   if (source.convolution) {
-    return with_loaded(*source.convolution, source.label, use);
+    return with_loaded(*source.convolution, source.name, use);
   }
-  with_loaded(*source.normalization, source.label, use);
+  with_loaded(*source.normalization, source.name, use);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ void require_gradient(const FilterState& state) {
 }  // namespace
 
 std::string name_of(const FilterState& state) {
-  return state.label.empty() ? state.class_name : state.label;
+  return state.name.empty() ? state.class_name : state.name;
 }
 
 std::string ImageSize::to_string() const {
@@ -99,7 +99,7 @@ void ImageNode::set_export_from_graph(bool exports) const {
   state_->is_exported = exports;
 }
 
-std::string StateNode::label() const { return name_of(*filter_) + ".state"; }
+std::string StateNode::name() const { return name_of(*filter_) + ".state"; }
 bool StateNode::export_from_graph() const { return filter_->exports_state; }
 FilterNode StateNode::filter() const { return FilterNode(filter_); }
 void StateNode::set_export_from_graph(bool exports) const {
@@ -116,9 +116,9 @@ void StateNode::set_export_from_graph(bool exports) const {
 }
 
 std::string FilterNode::class_name() const { return state_->class_name; }
-const std::string& FilterNode::label() const { return state_->label; }
-void FilterNode::set_label(std::string label) const {
-  state_->label = std::move(label);
+const std::string& FilterNode::name() const { return state_->name; }
+void FilterNode::set_name(std::string name) const {
+  state_->name = std::move(name);
 }
 std::vector<ImageNode> FilterNode::source_images() const {
   return state_->sources;

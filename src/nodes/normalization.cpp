@@ -22,7 +22,7 @@ class NormalizationState : public TrainableState {
     if (given == channels_) return;
     throw ShapeError(
         ErrorInfo{.op = class_name,
-                  .node = normalization_source()->label(),
+                  .node = normalization_source()->name(),
                   .what = "the source does not have the channels of the "
                           "data source",
                   .expected = std::to_string(channels_),
@@ -117,7 +117,7 @@ struct GroupState : NormalizationState {
 bool NormalizationDataSource::update(const NormalizationGradients&) {
   throw UnsupportedError(
       {.op = "update",
-       .node = label(),
+       .node = name(),
        .what = "the data source does not update its parameters",
        .expected = "an update() of its own for TrainingStyle::CPU",
        .got = "none",

@@ -14,10 +14,10 @@ class PoolingState : public FilterState {
                const ImageNode& source, const PoolingOptions& options)
       : FilterState(class_name, {source}),
         kind_(kind),
-        window_{options.kernel_sizes, options.strides, options.dilation_rates},
+        window_{options.kernel_size, options.strides, options.dilation_rates},
         options_(options) {
-    require_kernel(class_name, window_.kernel_sizes);
-    if (window_.strides == Pair{0, 0}) window_.strides = window_.kernel_sizes;
+    require_kernel(class_name, window_.kernel_size);
+    if (window_.strides == Pair{0, 0}) window_.strides = window_.kernel_size;
     require_positive(class_name, "strides", window_.strides);
     require_positive(class_name, "dilation_rates", window_.dilation_rates);
   }
@@ -49,7 +49,7 @@ class PoolingState : public FilterState {
                   bool counts_padding) const {
     return b.append(
         OpKind::AveragePool2d,
-        AveragePool2dAttrs{.kernel_sizes = window_.kernel_sizes,
+        AveragePool2dAttrs{.kernel_size = window_.kernel_size,
                            .strides = window_.strides,
                            .dilation_rates = {1, 1},
                            .padding = source.padding,
@@ -75,7 +75,7 @@ struct MaxState : PoolingState {
   ValueId lower(FilterBuilder& b) const override {
     const PaddedSource source = padded(b);
     return b.append(OpKind::MaxPool2d,
-                    Pool2dAttrs{.kernel_sizes = window().kernel_sizes,
+                    Pool2dAttrs{.kernel_size = window().kernel_size,
                                 .strides = window().strides,
                                 .dilation_rates = window().dilation_rates,
                                 .padding = source.padding},
@@ -108,7 +108,7 @@ struct L2NormState : PoolingState {
     PaddedSource source = padded(b);
     source.image =
         b.binary(ArithmeticOperation::Multiply, source.image, source.image);
-    const auto [height, width] = window().kernel_sizes;
+    const auto [height, width] = window().kernel_size;
     const ValueId sum = b.linear(average(b, source, /*counts_padding=*/true),
                                  static_cast<float>(height * width));
     const ValueId zero = b.constant(0);

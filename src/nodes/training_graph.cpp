@@ -104,8 +104,8 @@ class BackwardWalk {
 }  // namespace
 
 std::vector<FilterNode> FilterNode::training_graph(
-    const ImageNode& source_gradient, const NodeHandler& handler) const {
-  BackwardWalk walk(handler);
+    const ImageNode& source_gradient, const NodeHandler& node_handler) const {
+  BackwardWalk walk(node_handler);
   const std::vector<FilterState*> filters = filters_behind({result_image()});
   if (source_gradient) {
     walk.add(result_image(), source_gradient);

@@ -68,7 +68,7 @@ PaddedSource pad_source(FilterBuilder& builder, const PaddingPolicy& policy,
     if (placed.count < 1) {
       throw ShapeError(
           {.op = {},
-           .node = builder.label(),
+           .node = builder.name(),
            .what = "the kernel does not fit the source",
            .expected = "at least " +
                        std::to_string(window_span(window.axis(axis))) +

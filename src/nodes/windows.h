@@ -28,11 +28,11 @@ Placement place_spread(const PaddingPolicy& policy, std::int64_t n,
 
 /// Kernel sizes, strides and dilation rates of an image's two axes.
 struct ImageWindow {
-  Pair kernel_sizes{1, 1};
+  Pair kernel_size{1, 1};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   AxisWindow axis(int i) const {
-    return {kernel_sizes[i], strides[i], dilation_rates[i]};
+    return {kernel_size[i], strides[i], dilation_rates[i]};
   }
 };
 

@@ -24,9 +24,9 @@ double taps(const Shape& weights) {
   return elements(weights) / static_cast<double>(weights[0]);
 }
 
-double window(const Pair& kernel_sizes) {
-  return static_cast<double>(kernel_sizes[0]) *
-         static_cast<double>(kernel_sizes[1]);
+double window(const Pair& kernel_size) {
+  return static_cast<double>(kernel_size[0]) *
+         static_cast<double>(kernel_size[1]);
 }
 
 double estimate_flops(const Program& program, const Node& node) {
@@ -57,10 +57,10 @@ double estimate_flops(const Program& program, const Node& node) {
       return 2 * elements(input(0)) * taps(result);
     case OpKind::MaxPool2d:
       return elements(result) *
-             window(std::get<Pool2dAttrs>(node.attrs).kernel_sizes);
+             window(std::get<Pool2dAttrs>(node.attrs).kernel_size);
     case OpKind::AveragePool2d:
       return elements(result) *
-             window(std::get<AveragePool2dAttrs>(node.attrs).kernel_sizes);
+             window(std::get<AveragePool2dAttrs>(node.attrs).kernel_size);
     // Scores and their product with the values; the gradient recomputes the
     // scores and has two products for each of the forward op's.
     case OpKind::Attention:

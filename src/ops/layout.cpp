@@ -93,35 +93,33 @@ void reshape_rule(GradContext& ctx) {
 // Transpose.
 
 void transpose_shape(ShapeContext& ctx) {
-  const Shape& dimensions = ctx.attrs<TransposeAttrs>().dimensions;
+  const Shape& axes = ctx.attrs<TransposeAttrs>().axes;
   const Shape& x = ctx.shape(0);
-  ctx.require_attribute(
-      dimensions.rank() == x.rank(), "dimensions has the wrong length",
-      std::to_string(x.rank()) + " axes", dimensions.to_string());
-  require_axes(ctx, "dimensions", dimensions, x.rank());
+  ctx.require_attribute(axes.rank() == x.rank(), "axes has the wrong length",
+                        std::to_string(x.rank()) + " axes", axes.to_string());
+  require_axes(ctx, "axes", axes, x.rank());
   Shape result;
-  for (std::int64_t axis : dimensions) {
+  for (std::int64_t axis : axes) {
     result.push_back(x[static_cast<int>(axis)]);
   }
   ctx.add_result(result, ctx.data_type(0));
 }
 
 void transpose_batch(BatchContext& ctx) {
-  const Shape& dimensions = ctx.attrs<TransposeAttrs>().dimensions;
+  const Shape& axes = ctx.attrs<TransposeAttrs>().axes;
   BatchAxis moved = ctx.axis(0);
   if (!moved) return;
-  const auto* place =
-      std::find(dimensions.begin(), dimensions.end(), moved.axis);
-  moved.axis = static_cast<int>(place - dimensions.begin());
+  const auto* place = std::find(axes.begin(), axes.end(), moved.axis);
+  moved.axis = static_cast<int>(place - axes.begin());
   ctx.set(0, moved);
 }
 
 void transpose_rule(GradContext& ctx) {
   if (!ctx.wants(0)) return;
-  const Shape dimensions = ctx.attrs<TransposeAttrs>().dimensions;
-  Shape inverse = dimensions;
-  for (int k = 0; k < dimensions.rank(); ++k) {
-    inverse[static_cast<int>(dimensions[k])] = k;
+  const Shape axes = ctx.attrs<TransposeAttrs>().axes;
+  Shape inverse = axes;
+  for (int k = 0; k < axes.rank(); ++k) {
+    inverse[static_cast<int>(axes[k])] = k;
   }
   ctx.set(0, ctx.append(OpKind::Transpose, TransposeAttrs{inverse},
                         {ctx.result_gradient()}));

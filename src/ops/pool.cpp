@@ -13,7 +13,7 @@ namespace {
 
 template <class Attrs>
 Window2d window_of(const Attrs& attrs) {
-  return {attrs.kernel_sizes, attrs.strides, attrs.dilation_rates,
+  return {attrs.kernel_size, attrs.strides, attrs.dilation_rates,
           attrs.padding};
 }
 
@@ -88,16 +88,19 @@ void max_pool_gradient(GradContext& ctx) {
 void average_pool_gradient(GradContext& ctx) {
   const auto attrs = ctx.attrs<AveragePool2dAttrs>();
   const AveragePool2dGradientAttrs gradient_attrs{
-      attrs.kernel_sizes,           attrs.strides,
-      attrs.dilation_rates,         attrs.padding,
-      attrs.count_includes_padding, grad::shape_of(ctx, ctx.input(0))};
+      attrs.kernel_size,
+      attrs.strides,
+      attrs.dilation_rates,
+      attrs.padding,
+      attrs.count_includes_padding,
+      grad::shape_of(ctx, ctx.input(0))};
   ctx.set(0, ctx.append(OpKind::AveragePool2dGradient, gradient_attrs,
                         {ctx.result_gradient()}));
 }
 
 void average_pool_gradient_gradient(GradContext& ctx) {
   const auto attrs = ctx.attrs<AveragePool2dGradientAttrs>();
-  const AveragePool2dAttrs forward_attrs{attrs.kernel_sizes, attrs.strides,
+  const AveragePool2dAttrs forward_attrs{attrs.kernel_size, attrs.strides,
                                          attrs.dilation_rates, attrs.padding,
                                          attrs.count_includes_padding};
   ctx.set(0, ctx.append(OpKind::AveragePool2d, forward_attrs,

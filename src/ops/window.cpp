@@ -161,7 +161,7 @@ bool has_idle_parts(const Window2d& window, Pair in) {
 }
 
 void require_window(const ShapeContext& ctx, const Window2d& window) {
-  require_range(ctx, "kernel_sizes", window.kernel_sizes, 1);
+  require_range(ctx, "kernel_size", window.kernel_size, 1);
   require_range(ctx, "strides", window.strides, 1);
   require_range(ctx, "dilation_rates", window.dilation_rates, 1);
   require_range(ctx, "padding", window.padding, 0);
@@ -178,7 +178,7 @@ Pair require_windows_fit(const ShapeContext& ctx, const Window2d& window,
     ctx.fail_shape(
         std::string("the kernel does not fit the ") + kAxisNames[i],
         "at least " + std::to_string(span) + " padded samples for " +
-            std::to_string(window.kernel_sizes[i]) + " taps at dilation " +
+            std::to_string(window.kernel_size[i]) + " taps at dilation " +
             std::to_string(window.dilation_rates[i]),
         std::to_string(in[i]) + " + " +
             std::to_string(padding.before + padding.after) + " of padding",

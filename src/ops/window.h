@@ -90,14 +90,14 @@ bool has_idle_tap(std::int64_t in, const AxisWindow& window,
 
 /// Kernel, strides, dilation rates and padding of both image axes.
 struct Window2d {
-  Pair kernel_sizes{1, 1};
+  Pair kernel_size{1, 1};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   Padding padding{};
 
   /// 0: height, 1: width.
   AxisWindow axis(int i) const {
-    return {kernel_sizes[i], strides[i], dilation_rates[i]};
+    return {kernel_size[i], strides[i], dilation_rates[i]};
   }
   AxisPadding axis_padding(int i) const {
     return {padding[2 * i], padding[2 * i + 1]};

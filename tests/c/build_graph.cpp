@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   const tg::Tensor label({{kSamples}, tg::DataType::Int32}, "class");
   tg::Graph g;
   auto first = std::make_shared<tg::layers::FullyConnected>(kInputs, 4);
-  first->set_label("first");
+  first->set_name("first");
   tg::Tensor h = g.node(first, x);
   h = g.node(std::make_shared<tg::layers::BatchNormalization>(4), h);
   h = g.node(std::make_shared<tg::layers::Dropout>(0.25f), h);

@@ -87,7 +87,7 @@ static void trains_as_the_builder(tg_graph* graph, const float* expected) {
     tg_execution* execution = NULL;
     if (step % 2 == 0) {
       struct Done done = {.status = -1};
-      run.callback = on_done;
+      run.completion_handler = on_done;
       run.context = &done;
       OK(tg_execute(graph, &run, &execution));
       OK(tg_loss(execution, &loss));
@@ -109,8 +109,8 @@ static void trains_as_the_builder(tg_graph* graph, const float* expected) {
       FAILS(TG_SHAPE_ERROR, tg_read_gradients(graph, gradients, count - 1));
       free(gradients);
       tg_run last = TG_INIT(tg_run);
-      last.is_synchronous = 1;
-      OK(tg_execute_update(graph, &last, NULL));
+      last.synchronous = 1;
+      OK(tg_execute_optimizer_update(graph, &last, NULL));
       OK(tg_loss(execution, &loss));
       OK(tg_wait(execution));
       OK(tg_release_execution(execution));
@@ -233,20 +233,20 @@ static void refuses_wrong_data(tg_graph* graph) {
   FAILS(TG_INVALID_ARGUMENT, tg_execute(graph, &run, NULL));
   /* An older program's struct, which ended before the callback. */
   run = run_of_step(0);
-  run.size = offsetof(tg_run, callback);
-  run.is_synchronous = 1;
+  run.size = offsetof(tg_run, completion_handler);
+  run.synchronous = 1;
   OK(tg_execute(graph, &run, NULL));
   /* A label out of range fails the call. */
   run = run_of_step(0);
   y_values[0] = 1000;
   CHECK(tg_execute(graph, &run, NULL) != TG_OK);
-  FAILS(TG_STATE_ERROR, tg_execute_update(graph, NULL, NULL));
+  FAILS(TG_STATE_ERROR, tg_execute_optimizer_update(graph, NULL, NULL));
   tg_execution* execution = NULL;
   run = run_of_step(0);
   OK(tg_execute_forward(graph, &run, NULL));
   FAILS(TG_INVALID_ARGUMENT, tg_execute_gradient(graph, &run, NULL));
   OK(tg_execute_gradient(graph, NULL, &execution));
-  FAILS(TG_INVALID_ARGUMENT, tg_execute_update(graph, &run, NULL));
+  FAILS(TG_INVALID_ARGUMENT, tg_execute_optimizer_update(graph, &run, NULL));
   FAILS(TG_STATE_ERROR, tg_loss(execution, &loss));
   OK(tg_release_execution(execution));
 }
@@ -303,14 +303,14 @@ static void infers(const char* path, tg_graph* training) {
   run.num_inputs = 1;
   run.outputs = &out;
   run.num_outputs = 1;
-  run.is_synchronous = 1;
+  run.synchronous = 1;
   OK(tg_execute(graph, &run, NULL));
   tg_run same = run_of_step(3);
   tg_data all = {.name = "y", .data = expected, .bytes = sizeof(expected)};
   same.outputs = &all;
   same.num_outputs = 1;
-  same.is_inference = 1;
-  same.is_synchronous = 1;
+  same.forward_for_inference = 1;
+  same.synchronous = 1;
   OK(tg_execute_forward(training, &same, NULL));
   for (int i = 0; i < 3 * kClasses; ++i) {
     CHECK(fabsf(y[i] - expected[i]) <= 1e-5f);
@@ -339,7 +339,7 @@ int main(int argc, char** argv) {
   /* Saved and exported, and back. */
   char other[4096];
   snprintf(other, sizeof(other), "%s.exported", argv[3]);
-  OK(tg_export(graph, other, 1));
+  OK(tg_export_graph(graph, other, 1));
   OK(tg_save(graph, argv[3]));
   tg_graph* again = load(other);
   OK(tg_restore(again, argv[3]));

@@ -56,11 +56,11 @@ class HostData {
 class Run {
  public:
   Run(std::span<const std::uint8_t> bytes, const Device& device,
-      bool reuses_memory)
+      bool reuse_memory)
       : device_(device) {
     attempt("build", [&] { source_.emplace(bytes); });
     if (!source_) return;
-    source_->options.reuses_memory = reuses_memory;
+    source_->options.reuse_memory = reuse_memory;
     source_->trains ? train() : infer();
     read_parameters();
   }
@@ -188,8 +188,8 @@ class Run {
 
 std::string find_fault(std::span<const std::uint8_t> bytes,
                        const Device& device) {
-  const Run planned(bytes, device, /*reuses_memory=*/true);
-  const Run unplanned(bytes, device, /*reuses_memory=*/false);
+  const Run planned(bytes, device, /*reuse_memory=*/true);
+  const Run unplanned(bytes, device, /*reuse_memory=*/false);
   for (const Run* run : {&planned, &unplanned}) {
     if (!run->memory_fault().empty()) return run->memory_fault();
   }

@@ -55,7 +55,7 @@ void RandomGraph::choose_options(ByteReader record) {
   options.disable_layer_fusion = record.one_in(4);
   options.link_graphs = record.one_in(8);
   options.compute_all_gradients = record.one_in(4);
-  options.poisons_memory = record.one_in(2);
+  options.poison_memory = record.one_in(2);
 }
 
 void RandomGraph::choose_optimizer(ByteReader record) {

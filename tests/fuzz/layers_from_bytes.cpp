@@ -37,7 +37,7 @@ LayerPtr convolution(ByteReader& record, const Tensor& x) {
   ConvolutionDescriptor d;
   d.convolution_type =
       record.any(ConvolutionType::Standard, ConvolutionType::Depthwise);
-  d.kernel_sizes = {record.size(1, 4), record.size(1, 4)};
+  d.kernel_size = {record.size(1, 4), record.size(1, 4)};
   d.input_feature_channel_count = record.size_or(in);
   d.output_feature_channel_count = record.size(1, 6);
   if (record.one_in(3)) {
@@ -62,7 +62,7 @@ LayerPtr convolution(ByteReader& record, const Tensor& x) {
 LayerPtr pooling(ByteReader& record) {
   PoolingDescriptor d;
   d.pooling_type = record.any(PoolingType::Max, PoolingType::L2Norm);
-  d.kernel_sizes = {record.size(1, 4), record.size(1, 4)};
+  d.kernel_size = {record.size(1, 4), record.size(1, 4)};
   d.strides = {record.size(1, 3), record.size(1, 3)};
   d.dilation_rates = {record.size(1, 2), 1};
   d.padding_policy =

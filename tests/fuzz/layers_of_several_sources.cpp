@@ -48,7 +48,7 @@ LayerPtr lstm(ByteReader& record, const Tensor& x) {
   const int flags = record.byte();
   d.uses_biases = flags % 2 == 0;
   d.batch_first = flags / 2 % 2 == 0;
-  d.is_bidirectional = flags / 4 % 2 != 0;
+  d.bidirectional = flags / 4 % 2 != 0;
   d.returns_sequences = flags / 8 % 2 == 0;
   d.dropout = flags > 240 && d.layer_count > 1 ? 0.5f : 0;
   d.result_mode =
@@ -63,8 +63,8 @@ LayerPtr attention(ByteReader& record, const Tensor& query, const Tensor& key,
   d.model_dimension = record.size_or(query.shape().back());
   const int flags = record.byte();
   if (flags % 4 == 3) d.key_dimension = d.value_dimension = 2 * d.head_count;
-  d.has_biases = flags / 4 % 2 == 0;
-  d.has_attention_biases = flags / 8 % 2 != 0;
+  d.uses_biases = flags / 4 % 2 == 0;
+  d.uses_attention_biases = flags / 8 % 2 != 0;
   d.adds_zero_attention = flags / 16 % 2 != 0;
   d.dropout = flags > 200 ? record.real() : 0;
   return std::make_shared<layers::MultiheadAttention>(

@@ -9,7 +9,7 @@ namespace {
 PyObject* rename(PyObject*, PyObject* object) {
   auto tensor = traingraph::from_python<traingraph::Tensor>(object);
   if (!tensor) return nullptr;  // with a Python error set
-  tensor->set_label("renamed");
+  tensor->set_name("renamed");
   return traingraph::to_python(*tensor);
 }
 

@@ -23,7 +23,7 @@ def main() -> None:
     del tensor, values
     gc.collect()
     (kept,) = user_module.kept()
-    assert kept.label == "kept"
+    assert kept.name == "kept"
     np.testing.assert_array_equal(
         kept.numpy(), np.arange(6, dtype=np.float32).reshape(2, 3)
     )

@@ -77,7 +77,7 @@ def main() -> None:
     tensor = tg.Tensor((2, 3), name="mine")
     renamed = plain_module.rename(tensor)
     assert renamed == tensor
-    assert renamed.label == tensor.label == "renamed"
+    assert renamed.name == tensor.name == "renamed"
     run = user_module.step(make_training(), X, Y)
     assert plain_module.wait(run) == run.result().loss
 

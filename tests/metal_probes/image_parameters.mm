@@ -60,7 +60,7 @@ nodes::ConvolutionDescriptor row_kernel(std::int64_t width,
                                         std::int64_t stride) {
   nodes::ConvolutionDescriptor d;
   d.input_feature_channels = d.output_feature_channels = 1;
-  d.kernel_sizes = {1, width};
+  d.kernel_size = {1, width};
   d.strides = {1, stride};
   return d;
 }

@@ -58,12 +58,12 @@ def main() -> int:
         images.tofile(f"{folder}/images.f32")
         labels.tofile(f"{folder}/labels.f32")
         training.save(f"{folder}/start.safetensors")
-        training.export(f"{folder}/net.tg.safetensors")
+        training.export_graph(f"{folder}/net.tg.safetensors")
         from_cpp = losses_of(sys.argv[1], folder)
         from_c = losses_of(sys.argv[2], folder)
         from_python = [step(number) for number in range(STEPS)]
         training.save(f"{folder}/python.safetensors")
-        training.export(f"{folder}/python.tg.safetensors")
+        training.export_graph(f"{folder}/python.tg.safetensors")
         exported = [
             Path(folder, f"{name}.tg.safetensors").read_bytes()
             for name in ("end", "python")

@@ -12,10 +12,10 @@ def make(seed: int) -> tg.TrainingGraph:
     tg.Platform.set_rng_seed(seed)
     x, y = tg.Tensor((8, 6), name="x"), tg.Tensor((8, 3), name="y")
     graph = tg.Graph()
-    h = graph.node(tg.layers.FullyConnected(6, 16, label="hidden"), x)
-    h = graph.node(tg.layers.BatchNormalization(16, label="norm"), h)
+    h = graph.node(tg.layers.FullyConnected(6, 16, name="hidden"), x)
+    h = graph.node(tg.layers.BatchNormalization(16, name="norm"), h)
     h = graph.node(tg.layers.Dropout(0.25), h)
-    graph.node(tg.layers.FullyConnected(16, 3, label="classes"), h)
+    graph.node(tg.layers.FullyConnected(16, 3, name="classes"), h)
     training = tg.TrainingGraph(
         [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(1e-2)
     )

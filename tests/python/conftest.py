@@ -72,7 +72,7 @@ def make_classifier(
         image = tg.Tensor((BATCH, FEATURES), name="image")
         label = tg.Tensor((BATCH, CLASSES), name="label")
         graph = tg.Graph()
-        dense = tg.layers.FullyConnected(FEATURES, CLASSES, label="dense")
+        dense = tg.layers.FullyConnected(FEATURES, CLASSES, name="dense")
         logits = graph.node(dense, image)
         training = tg.TrainingGraph(
             [graph],

@@ -262,7 +262,7 @@ def failures(
     training.compile(
         tg.Device.cpu(threads=threads),
         precision=precision,
-        poisons_memory=True,
+        poison_memory=True,
         compute_all_gradients=True,
     )
     if precision == "mixed-float16":

@@ -17,7 +17,7 @@ def make_training(rate: float = 0.1, *, labels: bool = True) -> tg.TrainingGraph
     x = tg.Tensor((BATCH, FEATURES), name="x")
     y = tg.Tensor((BATCH, CLASSES), name="y")
     graph = tg.Graph()
-    graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, label="fc"), x)
+    graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, name="fc"), x)
     training = tg.TrainingGraph(
         [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.SGD(rate)
     )

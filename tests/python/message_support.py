@@ -23,7 +23,7 @@ class Case(NamedTuple):
 
 
 def tensor(*shape: int, data_type: str = "float32") -> tg.Tensor:
-    return tg.Tensor(shape, data_type, label="x")
+    return tg.Tensor(shape, data_type, name="x")
 
 
 def node(layer: tg.layers.Layer, *shapes: tuple[int, ...]) -> tg.Tensor:
@@ -39,9 +39,9 @@ def network(
     """x (4, 6) -> (4, 3), compiled."""
     x, t = tg.Tensor((4, 6), name="x"), tg.Tensor(labels, data_type, name="t")
     graph = tg.Graph()
-    y = graph.node(L.FullyConnected(6, 3, label="fc"), x)
+    y = graph.node(L.FullyConnected(6, 3, name="fc"), x)
     training = tg.TrainingGraph(
-        [graph], loss or S.SoftmaxCrossEntropy(label="loss"), O.SGD(0.1)
+        [graph], loss or S.SoftmaxCrossEntropy(name="loss"), O.SGD(0.1)
     )
     training.add_inputs({"x": x}, {"t": t})
     training.add_outputs({"y": y})

@@ -57,7 +57,7 @@ def strided(extent: int, kernel: int, stride: int) -> int:
 
 def convolution(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
     layer = Layers.Convolution(
-        x.shape[1], step.a, step.b, stride=step.c, padding="same"
+        x.shape[1], step.a, step.b, strides=step.c, padding="same"
     )
     n, _, *extents = x.shape
     return of_layer(
@@ -72,7 +72,7 @@ def depthwise(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
         step.a * channels,
         step.b,
         padding="valid",
-        stride=step.c,
+        strides=step.c,
         convolution_type="depthwise",
     )
     sizes = (strided(e, step.b, step.c) for e in extents)
@@ -85,7 +85,7 @@ def transposed(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
         channels,
         step.a,
         step.b,
-        stride=step.c,
+        strides=step.c,
         padding="valid",
         convolution_type="transposed",
     )
@@ -170,16 +170,16 @@ def features(x: tg.Tensor) -> int:
 
 
 def lstm(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    is_bidirectional, returns_sequences = step.c > 2, step.c != 1
+    bidirectional, returns_sequences = step.c > 2, step.c != 1
     layer = Layers.LSTM(
         features(x),
         step.a,
         step.b,
-        is_bidirectional=is_bidirectional,
+        bidirectional=bidirectional,
         returns_sequences=returns_sequences,
     )
     steps = x.shape[1] if returns_sequences else 1
-    shape = (x.shape[0], steps, 1, step.a * (1 + is_bidirectional))
+    shape = (x.shape[0], steps, 1, step.a * (1 + bidirectional))
 
     def add(graph: tg.Graph) -> tg.Tensor:
         return graph.reshape(shape, graph.node(layer, as_sequence(graph, x)))

@@ -35,7 +35,7 @@ class Network:
 
     def indices(self, shape: tuple[int, ...], limit: int, axis: int | None) -> Any:
         tensor = self.source(shape, axis, self.rng.choice(["int32", "int64"]))
-        self.limits[tensor.label] = limit
+        self.limits[tensor.name] = limit
         return tensor
 
     def constant(self, *shape: int) -> tg.Tensor:
@@ -69,7 +69,7 @@ def recurrent(net: Network, x: tg.Tensor) -> tg.Tensor:
         width,
         hidden,
         layers,
-        is_bidirectional=directions == 2,
+        bidirectional=directions == 2,
         returns_sequences=net.flag(),
         uses_biases=net.flag(),
         **options,
@@ -97,7 +97,7 @@ def attention(net: Network, x: tg.Tensor) -> tg.Tensor:
         heads,
         2 * heads,
         4 * heads,
-        has_attention_biases=net.flag(),
+        uses_attention_biases=net.flag(),
         adds_zero_attention=net.flag(),
     )
     sources = [x, x, x]

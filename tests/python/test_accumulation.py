@@ -49,7 +49,7 @@ def forward(training: tg.TrainingGraph, rows: slice) -> None:
 @pytest.mark.parametrize("accumulate", [True, "mean"])
 def test_parts_are_the_whole(accumulate: Any) -> None:
     whole, expected = make()
-    parts, got = make(accumulates_gradients=True)
+    parts, got = make(accumulate_gradients=True)
     for _ in range(3):
         forward(whole, slice(0, 12))
         whole.execute_gradient()
@@ -66,7 +66,7 @@ def test_parts_are_the_whole(accumulate: Any) -> None:
 
 
 def test_sum() -> None:
-    training, (weights, _) = make(accumulates_gradients=True)
+    training, (weights, _) = make(accumulate_gradients=True)
     forward(training, slice(0, 4))
     training.execute_gradient(accumulate="sum")
     first = training.gradient(weights).copy()
@@ -82,7 +82,7 @@ def test_sum() -> None:
 def test_what_is_refused() -> None:
     training, _ = make()
     forward(training, slice(0, 4))
-    with pytest.raises(tg.StateError, match="accumulates_gradients"):
+    with pytest.raises(tg.StateError, match="accumulate_gradients"):
         training.execute_gradient(accumulate=True)
     with pytest.raises(tg.InvalidArgument, match=r"\"sum\" or \"mean\", got 'max'"):
         training.execute_gradient(accumulate="max")  # type: ignore[arg-type]
@@ -97,8 +97,8 @@ def test_inference_graphs_have_no_gradients() -> None:
     graph.node(tg.layers.ReLU(), x)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
-    with pytest.raises(tg.InvalidArgument, match="accumulates_gradients"):
-        inference.compile("cpu", accumulates_gradients=True)
+    with pytest.raises(tg.InvalidArgument, match="accumulate_gradients"):
+        inference.compile("cpu", accumulate_gradients=True)
 
 
 @pytest.mark.parametrize("accumulates", [True, False])
@@ -108,8 +108,8 @@ def test_inference_between_passes_changes_nothing(
     how: str, samples: int, accumulates: bool
 ) -> None:
     """Not before the next pass, nor before the update, in whatever batch size."""
-    plain, expected = make(accumulates_gradients=accumulates)
-    watched, got = make(accumulates_gradients=accumulates)
+    plain, expected = make(accumulate_gradients=accumulates)
+    watched, got = make(accumulate_gradients=accumulates)
     options = {"accumulate": True} if accumulates else {}
     x, _ = data()
 

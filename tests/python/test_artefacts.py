@@ -20,10 +20,10 @@ def network(seed: int = 3) -> tg.TrainingGraph:
     x = tg.Tensor((SAMPLES, FEATURES), name="x")
     label = tg.Tensor((SAMPLES,), data_type="int32", name="label")
     graph = tg.Graph()
-    h = graph.node(tg.layers.FullyConnected(FEATURES, 5, label="first"), x)
+    h = graph.node(tg.layers.FullyConnected(FEATURES, 5, name="first"), x)
     h = graph.node(tg.layers.BatchNormalization(5), h)
     h = graph.node(tg.layers.Dropout(0.25), h)
-    y = graph.node(tg.layers.FullyConnected(5, CLASSES, label="second"), h)
+    y = graph.node(tg.layers.FullyConnected(5, CLASSES, name="second"), h)
     optimizer = tg.optimizers.Adam(0.01)
     optimizer.schedule = tg.optimizers.Schedule.cosine(0.01, 20)
     training = tg.TrainingGraph([graph], tg.losses.SoftmaxCrossEntropy(), optimizer)
@@ -57,14 +57,14 @@ import test_artefacts as test
 import traingraph as tg
 training = tg.TrainingGraph.load(sys.argv[1], "cpu")
 print(repr(test.steps(training, 4, 9)))
-training.export(sys.argv[2])
+training.export_graph(sys.argv[2])
 """
 
 
 def test_another_process_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     whole = network()
     steps(whole, 0, 4)
-    whole.export(tmp_path / "net", metadata={"epoch": "3"})
+    whole.export_graph(tmp_path / "net", metadata={"epoch": "3"})
     assert tg.read_metadata(tmp_path / "net") == {"epoch": "3"}
     output = subprocess.run(
         [sys.executable, "-c", CONTINUE, tmp_path / "net", tmp_path / "next"],
@@ -84,8 +84,8 @@ def test_another_process_goes_on_with_the_same_bits(tmp_path: Path) -> None:
 def test_without_state_it_begins_as_it_was_built(tmp_path: Path) -> None:
     trained = network()
     steps(trained, 0, 4)
-    trained.export(tmp_path / "net", with_state=False)
-    trained.export(tmp_path / "full")
+    trained.export_graph(tmp_path / "net", with_state=False)
+    trained.export_graph(tmp_path / "full")
     fresh = network()
     losses = steps(fresh, 0, 5)
     loaded = tg.TrainingGraph.load(tmp_path / "net", "cpu")
@@ -98,7 +98,7 @@ def test_without_state_it_begins_as_it_was_built(tmp_path: Path) -> None:
 def test_inference_form(tmp_path: Path) -> None:
     training = network()
     steps(training, 0, 4)
-    training.export(tmp_path / "net")
+    training.export_graph(tmp_path / "net")
     inference = tg.InferenceGraph.load(tmp_path / "net", "cpu")
     x = np.ones((SAMPLES, FEATURES), np.float32)
     got = inference.execute({"x": x}).result().outputs["y"]
@@ -108,7 +108,7 @@ def test_inference_form(tmp_path: Path) -> None:
 
 def test_tensors_and_gradients_by_name(tmp_path: Path) -> None:
     training = network()
-    training.export(tmp_path / "net")
+    training.export_graph(tmp_path / "net")
     loaded = tg.TrainingGraph.load(tmp_path / "net", "cpu")
     weights = loaded.tensor("first.weights")
     assert weights.shape == (5, FEATURES)
@@ -125,7 +125,7 @@ def test_tensors_and_gradients_by_name(tmp_path: Path) -> None:
 
 
 def test_another_batch_size(tmp_path: Path) -> None:
-    network().export(tmp_path / "net")
+    network().export_graph(tmp_path / "net")
     loaded = tg.TrainingGraph.load(tmp_path / "net", "cpu", batch_size=32)
     assert loaded.tensor("x").shape == (32, FEATURES)
     x = np.ones((32, FEATURES), np.float32)
@@ -134,7 +134,7 @@ def test_another_batch_size(tmp_path: Path) -> None:
 
 
 def test_what_needs_layers_says_so(tmp_path: Path) -> None:
-    network().export(tmp_path / "net")
+    network().export_graph(tmp_path / "net")
     loaded = tg.TrainingGraph.load(tmp_path / "net", "cpu")
     with pytest.raises(tg.StateError, match="loaded"):
         loaded.compile("cpu")
@@ -150,5 +150,5 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(tg.FileError):
         tg.InferenceGraph.load(tmp_path / "nothing")
     with pytest.raises(tg.InvalidArgument, match="another key"):
-        training.export(tmp_path / "net", metadata={"traingraph": "x"})
+        training.export_graph(tmp_path / "net", metadata={"traingraph": "x"})
     assert not (tmp_path / "net").exists()

@@ -69,12 +69,12 @@ def test_descriptor() -> None:
     descriptor = tg.layers.MultiheadAttentionDescriptor(12, 3, value_dimension=6)
     assert descriptor.model_dimension == descriptor.key_dimension == 12
     assert (descriptor.head_count, descriptor.value_dimension) == (3, 6)
-    assert descriptor.has_biases
-    assert not descriptor.has_attention_biases
+    assert descriptor.uses_biases
+    assert not descriptor.uses_attention_biases
     assert not descriptor.adds_zero_attention
     assert descriptor.dropout == 0
     assert copy.copy(descriptor) == descriptor
-    layer = tg.layers.MultiheadAttention(descriptor, label="attend")
+    layer = tg.layers.MultiheadAttention(descriptor, name="attend")
     assert layer.descriptor == descriptor
     assert [w.shape for w in layer.weights] == [(12, 12), (12, 12), (6, 12), (12, 6)]
     assert layer.weights[0].label == "attend.query_weights"
@@ -147,7 +147,7 @@ def test_batches_of_any_size(
     added = tg.layers.MultiheadAttention(
         WIDTH,
         HEADS,
-        has_attention_biases=True,
+        uses_attention_biases=True,
         adds_zero_attention=True,
         attention_biases=[random(rng, WIDTH), random(rng, WIDTH)],
     )

@@ -179,7 +179,7 @@ def test_gradients_of_weights_in_tiles(
     t = tg.TrainingGraph([g])
     t.add_inputs({"x": x})
     upstream = t.allocate_user_gradient(y)
-    t.compile(tg.Device.cpu(threads=threads), precision=precision, poisons_memory=True)
+    t.compile(tg.Device.cpu(threads=threads), precision=precision, poison_memory=True)
     expected = given.T.astype(np.float64) @ data
     # Sums of `batch` products of numbers around 1, with operands of 24 bits, or
     # rounded to 8 where the processor multiplies these faster.

@@ -103,7 +103,7 @@ def test_steps_are_integers(classifier: Classifier, name: str) -> None:
 def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
     """Settable attributes; each of them is effective, or refused.
 
-    label, learning_rate, schedule, applies_gradient_clipping, time_step and
+    name, learning_rate, schedule, applies_gradient_clipping, time_step and
     random_step take effect at once (test_optimizers.py, set_data_test.cpp), as does
     loss_scale (test_precision.py); is_updatable, is_debugging_enabled and compute_type
     are refused after compile. Layers copy the fields of
@@ -121,12 +121,12 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
     assert settable == {
         "Layer.compute_type",
         "Layer.is_debugging_enabled",
-        "Layer.label",
+        "Layer.name",
         "Optimizer.applies_gradient_clipping",
         "Optimizer.learning_rate",
         "Optimizer.schedule",
         "Optimizer.time_step",
-        "Tensor.label",
+        "Tensor.name",
         "TensorParameter.is_updatable",
         "TrainingGraph.loss_scale",
         "TrainingGraph.random_step",

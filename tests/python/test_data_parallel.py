@@ -37,9 +37,9 @@ def build(seed=1, device="cpu", **options):
     g = tg.Graph()
     with LOCK:
         tg.Platform.set_rng_seed(seed)
-        h = g.node(tg.layers.FullyConnected(6, 5, label="first"), x)
+        h = g.node(tg.layers.FullyConnected(6, 5, name="first"), x)
         h = g.node(tg.layers.Tanh(), h)
-        g.node(tg.layers.FullyConnected(5, 3, label="second"), h)
+        g.node(tg.layers.FullyConnected(5, 3, name="second"), h)
     t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(0.05))
     t.add_inputs({"x": x}, {"label": label})
     t.compile(device, **options)
@@ -250,7 +250,7 @@ def test_what_a_transport_raises_fails_the_step_as_itself() -> None:
             "synchronize_batch_norm",
         ),
         (
-            {"synchronize_batch_norm": True, "accumulates_gradients": True},
+            {"synchronize_batch_norm": True, "accumulate_gradients": True},
             tg.UnsupportedError,
             "synchronize_batch_norm",
         ),

@@ -25,7 +25,7 @@ class Network:
         self.weight = tg.Tensor((6, 1), name="weight")
         self.constant = tg.Tensor((6, 5), name="constant", fill=1, batch_axis=None)
         self.graph = tg.Graph()
-        self.dense = tg.layers.FullyConnected(5, 3, label="fc")
+        self.dense = tg.layers.FullyConnected(5, 3, name="fc")
         shifted = self.graph.binary(self.x, self.constant, operation="add")
         self.output = self.graph.node(self.dense, shifted)
         self.training = tg.TrainingGraph(

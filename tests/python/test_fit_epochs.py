@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def make_line(
     losses: dict[str, str], *, weights: bool = False, rate: float = 0.0
 ) -> tg.TrainingGraph:
-    """y = x, and a mean squared error for each of `losses`, label -> reduction."""
+    """y = x, and a mean squared error for each of `losses`, name -> reduction."""
     x, y = tg.Tensor((BATCH, 1), name="x"), tg.Tensor((BATCH, 1), name="y")
     w = tg.Tensor((BATCH, 1), name="w")
     graph = tg.Graph()
     one = np.ones((1, 1), np.float32)
-    line = graph.node(tg.layers.FullyConnected(1, 1, weights=one, label="fc"), x)
-    for label, reduction in losses.items():
+    line = graph.node(tg.layers.FullyConnected(1, 1, weights=one, name="fc"), x)
+    for name, reduction in losses.items():
         loss = tg.losses.MeanSquaredError(
-            reduction_type=reduction, weights=w if weights else None, label=label
+            reduction_type=reduction, weights=w if weights else None, name=name
         )
         graph.node(loss, line, loss_labels=[y])
     training = tg.TrainingGraph([graph], optimizer=tg.optimizers.SGD(rate))

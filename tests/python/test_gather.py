@@ -91,7 +91,7 @@ def test_descriptor() -> None:
     descriptor = tg.layers.EmbeddingDescriptor(
         5, 3, padding_index=1, maximum_norm=2, p_norm=math.inf
     )
-    layer = tg.layers.Embedding(descriptor, np.ones((5, 3), np.float32), label="words")
+    layer = tg.layers.Embedding(descriptor, np.ones((5, 3), np.float32), name="words")
     assert layer.descriptor == descriptor == copy.copy(descriptor)
     assert layer.descriptor.embedding_count == 5
     assert layer.descriptor.embedding_dimension == 3
@@ -100,7 +100,7 @@ def test_descriptor() -> None:
     assert layer.descriptor.p_norm == math.inf
     assert not layer.descriptor.scales_gradient_by_frequency
     assert [p.tensor for p in layer.parameters] == [layer.weights]
-    assert layer.weights.label == "words.weights"
+    assert layer.weights.name == "words.weights"
     plain = tg.layers.EmbeddingDescriptor(5, 3)
     assert plain != descriptor
     assert plain.padding_index is None
@@ -142,7 +142,7 @@ def test_bad_sources() -> None:
     ids = tg.Tensor((3,), "int32", name="ids")
     with pytest.raises(tg.DTypeError, match="int64 or int32"):
         graph.gather(1, x, x)
-    with pytest.raises(tg.InvalidArgument, match="dimension"):
+    with pytest.raises(tg.InvalidArgument, match="axis"):
         graph.gather(2, x, ids)
     with pytest.raises(tg.ShapeError, match="1 axis for whole slices"):
         graph.gather(1, x, tg.Tensor((4, 2, 2), "int32"))
@@ -156,7 +156,7 @@ def test_bad_sources() -> None:
 
 def test_an_index_out_of_range_is_named() -> None:
     table = np.ones((5, 2), np.float32)
-    layer = tg.layers.Embedding(5, 2, weights=table, label="words")
+    layer = tg.layers.Embedding(5, 2, weights=table, name="words")
     ids = np.array([[0, 4], [2, 5]], np.int32)
     with pytest.raises(tg.InvalidArgument) as caught:
         infer(lambda g, i: g.node(layer, i), ids=ids)

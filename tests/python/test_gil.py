@@ -88,7 +88,7 @@ FORKED = """
         "save_trace": ("/dev/null",),
         "save": ("/dev/null",),
         "restore": ("/dev/null",),
-        "export": ("/dev/null",),
+        "export_graph": ("/dev/null",),
         "load": ("/dev/null",),
         "tensor": ("x",),
         "load_state_dict": ({},),
@@ -121,7 +121,7 @@ FORKED = """
         "largest_batch": (1 << 20,),
         "add_done_callback": (print,),
     }
-    sizes = {"kernel_sizes": (1, 1), "shape": (1,), "start": (0,), "end": (1,)}
+    sizes = {"kernel_size": (1, 1), "shape": (1,), "start": (0,), "end": (1,)}
     sizes |= {"before": (0,), "after": (0,), "value": 0, "rate": 0.5}
     sizes |= {"data_type": "float32"}
     types = {"activation": "relu", "loss": "mean_squared_error", "reduce": "sum"}
@@ -141,7 +141,7 @@ FORKED = """
             if p.kind == p.KEYWORD_ONLY and p.default is p.empty
         }
     new_values = {
-        "random_step": 3, "loss_scale": 2, "label": "new", "is_updatable": True
+        "random_step": 3, "loss_scale": 2, "name": "new", "is_updatable": True
     }
 
     def call(action):
@@ -222,7 +222,7 @@ def test_reading_a_graph_beside_a_compile(run_script: RunScript) -> None:
             while not is_over:
                 training.device, training.memory, training.is_compiled
                 training.summarized_dot_description
-                dense.weights.label, graph.layers, graph.device
+                dense.weights.name, graph.layers, graph.device
 
         # Held by no C++ frame of ours: only the GIL lets it go on.
         threads = [threading.Thread(target=f) for f in (compile, submit, read)]
@@ -245,8 +245,8 @@ def test_reading_a_graph_beside_a_compile(run_script: RunScript) -> None:
     "make",
     [
         lambda: tg.Tensor.random((1000, 1000), "orthogonal"),
-        lambda: tg.Tensor((1000, 1000), random_initializer="orthogonal"),
-        lambda: tg.Tensor.sequence(1, 1000, 1000, random_initializer="orthogonal"),
+        lambda: tg.Tensor((1000, 1000), initializer="orthogonal"),
+        lambda: tg.Tensor.sequence(1, 1000, 1000, initializer="orthogonal"),
         lambda: tg.layers.FullyConnected(1000, 1000, initializer="orthogonal"),
     ],
 )

@@ -34,7 +34,7 @@ def test_front_page_graph() -> None:
 
 def test_layers_come_back_as_they_went_in() -> None:
     graph = tg.Graph()
-    layer = tg.layers.ReLU(label="first")
+    layer = tg.layers.ReLU(name="first")
     x = tg.Tensor((2, 3))
     y = graph.node(layer, x)
     graph.node(layer, y)
@@ -47,9 +47,9 @@ def test_layers_come_back_as_they_went_in() -> None:
 
 def test_labels() -> None:
     layer = tg.layers.MaxPooling(2)
-    assert layer.label == "max_pooling"
-    layer.label = "pool"
-    assert layer.label == "pool"
+    assert layer.name == "max_pooling"
+    layer.name = "pool"
+    assert layer.name == "pool"
     assert layer.layer_id != tg.layers.MaxPooling(2).layer_id
     assert not layer.is_debugging_enabled
     layer.is_debugging_enabled = True
@@ -63,7 +63,7 @@ def test_shape_methods() -> None:
     assert graph.concatenate([x, x], 2).shape == (2, 6, 8)
     assert graph.concatenate([x, x]).shape == (2, 12, 4)
     assert [part.shape[1] for part in graph.split(x, 4, 1)] == [2, 2, 2]
-    parts = graph.split(x, split_section_lengths=(1, 5), dimension=1)
+    parts = graph.split(x, split_section_lengths=(1, 5), axis=1)
     assert [part.shape[1] for part in parts] == [1, 5]
     condition = graph.compare(x, x, operation="less")
     assert condition.data_type is tg.DataType.boolean
@@ -72,7 +72,7 @@ def test_shape_methods() -> None:
 
 def test_dot_description() -> None:
     graph = tg.Graph()
-    graph.node(tg.layers.ReLU(label="squash"), tg.Tensor((2,), name="x"))
+    graph.node(tg.layers.ReLU(name="squash"), tg.Tensor((2,), name="x"))
     text = graph.summarized_dot_description
     assert text.startswith("digraph")
     assert "squash" in text
@@ -94,8 +94,8 @@ def test_graphs_are_handles() -> None:
         ({"kernel_size": (3, 5), "padding": "valid"}, 7, 3),
         ({"kernel_size": 3, "padding": 1}, 9, 7),
         ({"kernel_size": 3, "padding": (0, 1)}, 7, 7),
-        ({"kernel_sizes": (3, 3), "strides": 2}, 5, 4),
-        ({"kernel_size": 3, "stride": (2, 1)}, 5, 7),
+        ({"kernel_size": (3, 3), "strides": 2}, 5, 4),
+        ({"kernel_size": 3, "strides": (2, 1)}, 5, 7),
         ({"kernel_size": 3, "padding": "valid", "dilation_rates": 2}, 5, 3),
         ({"kernel_size": 2, "strides": 2, "convolution_type": "transposed"}, 18, 14),
     ],
@@ -227,7 +227,7 @@ def test_pooling_arguments(make: type) -> None:
     x = tg.Tensor((1, 2, 9, 7))
     assert tg.Graph().node(make(2), x).shape == (1, 2, 4, 3)
     assert tg.Graph().node(make((3, 2), 1), x).shape == (1, 2, 7, 6)
-    same = make(kernel_sizes=3, strides=2, padding="same")
+    same = make(kernel_size=3, strides=2, padding="same")
     assert tg.Graph().node(same, x).shape == (1, 2, 5, 4)
     assert tg.Graph().node(make(3, 3, padding=1), x).shape == (1, 2, 3, 3)
 
@@ -285,7 +285,7 @@ ACTIVATIONS = [
 ]
 
 
-@pytest.mark.parametrize("layer", ACTIVATIONS, ids=lambda layer: layer.label)
+@pytest.mark.parametrize("layer", ACTIVATIONS, ids=lambda layer: layer.name)
 def test_activations_keep_the_shape(layer: tg.layers.Layer) -> None:
     assert tg.Graph().node(layer, tg.Tensor((2, 3))).shape == (2, 3)
 
@@ -305,7 +305,7 @@ def test_other_layers() -> None:
     assert node(tg.layers.Softmax("log_softmax", 2), x).shape == x.shape
     assert node(tg.layers.Dropout(0.5, seed=3), x).shape == x.shape
     assert node(tg.layers.Reduction("sum", (1, 2)), x).shape == (2, 1, 1)
-    assert node(tg.layers.Reduction("mean", dimension=1), x).shape == (2, 1, 4)
+    assert node(tg.layers.Reduction("mean", axes=1), x).shape == (2, 1, 4)
     assert node(tg.layers.Slice((0, 0, 0), (2, 2, 4), (1, 1, 2)), x).shape == (2, 2, 2)
     assert node(tg.layers.Reshape((2, 12)), x).shape == (2, 12)
     assert node(tg.layers.Transpose((0, 2, 1)), x).shape == (2, 4, 3)
@@ -372,10 +372,10 @@ def test_ops() -> None:
     assert graph.broadcast_to(x, shape=(5, 2, 3)).shape == (5, 2, 3)
     assert graph.pad(x, before=(0, 1), after=(1, 0)).shape == (3, 4)
     image = tg.Tensor((1, 2, 6, 6))
-    pooled, state = graph.max_pool_2d(image, kernel_sizes=2, strides=2)
+    pooled, state = graph.max_pool_2d(image, kernel_size=2, strides=2)
     assert pooled.shape == (1, 2, 3, 3)
     gradient = graph.max_pool_2d_gradient(
-        pooled, image, state, kernel_sizes=2, strides=2
+        pooled, image, state, kernel_size=2, strides=2
     )
     assert gradient.shape == image.shape
     weights = tg.Tensor((4, 2, 3, 3))

@@ -67,7 +67,7 @@ def test_every_bit_goes_in_and_out(name: str) -> None:
     tensor = tg.Tensor((2**16,), name, data=x)
     assert tensor.data_type is tg.DataType[name]
     assert tensor.data_type.dtype == x.dtype
-    assert tensor.descriptor.tensor_allocation_size_in_bytes == 2**17
+    assert tensor.descriptor.size_bytes == 2**17
     for got in (tensor.numpy(), np.asarray(tensor), np.array(tensor), tensor.data):
         assert got is not None
         assert got.dtype == x.dtype
@@ -318,7 +318,7 @@ def test_capsules_may_outlive_and_be_dropped() -> None:
 def test_random_initializers_round_what_float32_gets(name: str) -> None:
     for kind in ("glorot_uniform", "he_normal", "orthogonal"):
         tg.Platform.set_rng_seed(5)
-        wide = tg.Tensor((20, 30), random_initializer=kind).numpy()
+        wide = tg.Tensor((20, 30), initializer=kind).numpy()
         tg.Platform.set_rng_seed(5)
-        half = tg.Tensor((20, 30), name, random_initializer=kind).numpy()
+        half = tg.Tensor((20, 30), name, initializer=kind).numpy()
         np.testing.assert_array_equal(bits(half), bits(wide.astype(DTYPES[name])))

@@ -72,6 +72,8 @@ def test_random_shapes(precision: str) -> None:
 def test_a_pool_refuses_what_a_convolution_takes() -> None:
     # The maximum of no samples has no value; their sum is 0.
     graph, x = tg.Graph(), tg.Tensor((1, 1, 1, 8), name="x")
-    pool = tg.layers.MaxPooling((2, 1), stride=1, dilation_rates=(3, 1), padding=(2, 0))
+    pool = tg.layers.MaxPooling(
+        (2, 1), strides=1, dilation_rates=(3, 1), padding=(2, 0)
+    )
     with pytest.raises(tg.ShapeError, match="reads only padding"):
         graph.node(pool, x)

@@ -45,12 +45,12 @@ def residual(rng: np.random.Generator) -> Residual:
     label = tg.Tensor((BATCH, CLASSES), name="label")
     layers = tg.layers
     g = tg.Graph()
-    h = g.node(layers.Convolution(3, CHANNELS, kernel_size=3, label="stem"), image)
-    h = g.node(layers.ReLU(label="relu"), h)
-    block = layers.Convolution(CHANNELS, CHANNELS, kernel_size=3, label="block")
+    h = g.node(layers.Convolution(3, CHANNELS, kernel_size=3, name="stem"), image)
+    h = g.node(layers.ReLU(name="relu"), h)
+    block = layers.Convolution(CHANNELS, CHANNELS, kernel_size=3, name="block")
     h = g.node(layers.Arithmetic("add"), [h, g.node(block, h)])
     h = g.reshape((BATCH, -1), h)
-    head = layers.FullyConnected(CHANNELS * SIZE * SIZE, CLASSES, label="head")
+    head = layers.FullyConnected(CHANNELS * SIZE * SIZE, CLASSES, name="head")
     logits = g.node(head, h)
     training = tg.TrainingGraph(
         [g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(1e-3)
@@ -175,7 +175,7 @@ def test_chart_of_memory(residual: Residual, tmp_path: Path) -> None:
 def test_labels_of_any_kind() -> None:
     graph = tg.Graph()
     x = tg.Tensor((2, 3), name='<&"\x00\n')
-    graph.node(tg.layers.FullyConnected(3, 4, label='<b>&"\x01\n\u00e9'), x)
+    graph.node(tg.layers.FullyConnected(3, 4, name='<b>&"\x01\n\u00e9'), x)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
     inference.compile("cpu")
@@ -296,13 +296,13 @@ def test_errors_say_what_to_do(make_classifier: Callable[..., Classifier]) -> No
 
 def test_ops_have_rows_by_their_names(rng: np.random.Generator) -> None:
     x, y = tg.Tensor((BATCH, 6), name="x"), tg.Tensor((BATCH, 3), name="y")
-    w = tg.Tensor((6, 6), random_initializer="glorot_uniform", name="w")
+    w = tg.Tensor((6, 6), initializer="glorot_uniform", name="w")
     g = tg.Graph()
-    h = g.node(tg.layers.FullyConnected(6, 6, label="fc1"), x)
+    h = g.node(tg.layers.FullyConnected(6, 6, name="fc1"), x)
     h = g.binary(h, x, operation="add", name="residual")
     h = g.unary(g.activation(h, type="gelu"), operation="exp")
     h = g.matmul(h, w, name="my_product")
-    g.node(tg.layers.FullyConnected(6, 3, label="fc2"), h)
+    g.node(tg.layers.FullyConnected(6, 3, name="fc2"), h)
     t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), tg.optimizers.Adam())
     t.add_inputs({"x": x}, {"y": y})
     t.set_training_tensor_parameters([tg.TensorParameter(w)])

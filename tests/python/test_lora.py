@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BATCH, IN, OUT, RANK, ALPHA = 6, 8, 5, 2, 3.0
 
 
-def make_base(label: str = "fc", *, biases: bool = True) -> tg.layers.FullyConnected:
+def make_base(name: str = "fc", *, biases: bool = True) -> tg.layers.FullyConnected:
     rng = np.random.default_rng(3)
     return tg.layers.FullyConnected(
         IN,
@@ -25,7 +25,7 @@ def make_base(label: str = "fc", *, biases: bool = True) -> tg.layers.FullyConne
         weights=rng.standard_normal((OUT, IN)).astype(np.float32),
         biases=rng.standard_normal(OUT).astype(np.float32) if biases else None,
         uses_biases=biases,
-        label=label,
+        name=name,
     )
 
 
@@ -106,7 +106,7 @@ def test_only_its_own_parameters_change(
     assert np.abs(layer.up.numpy()).max() > 0
 
     merged = layer.merged()
-    assert merged.label == layer.label == "fc"
+    assert merged.name == layer.name == "fc"
     expected = training.execute_forward(*data, forward_for_inference=True).result()
     result = make_training(merged).execute_forward(*data).result()
     np.testing.assert_allclose(

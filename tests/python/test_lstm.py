@@ -22,11 +22,11 @@ N, T, IN, H = 3, 4, 5, 6
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "layers": {"layer_count": 3},
-    "bidirectional": {"is_bidirectional": True},
-    "bidirectional layers": {"is_bidirectional": True, "layer_count": 2},
+    "bidirectional": {"bidirectional": True},
+    "bidirectional layers": {"bidirectional": True, "layer_count": 2},
     "without biases": {"uses_biases": False},
     "last step": {"returns_sequences": False},
-    "last step of both": {"returns_sequences": False, "is_bidirectional": True},
+    "last step of both": {"returns_sequences": False, "bidirectional": True},
     "time first": {"batch_first": False},
     "last step, time first": {"batch_first": False, "returns_sequences": False},
     "dropout at inference": {"layer_count": 2, "dropout": 0.5},
@@ -49,7 +49,7 @@ def random(rng: np.random.Generator, *shape: int) -> Array:
 def make_weights(
     rng: np.random.Generator, options: dict[str, Any], *, peepholes: bool = False
 ) -> list[Weights]:
-    directions = 2 if options.get("is_bidirectional") else 1
+    directions = 2 if options.get("bidirectional") else 1
     sets = []
     for _ in range(directions):
         for layer in range(options.get("layer_count", 1)):
@@ -170,7 +170,7 @@ def test_results(
 @pytest.mark.parametrize("by_gate", [False, True])
 @pytest.mark.parametrize("sources", SOURCES)
 def test_peepholes(rng: np.random.Generator, sources: str, *, by_gate: bool) -> None:
-    options = {"is_bidirectional": True, "layer_count": 2}
+    options = {"bidirectional": True, "layer_count": 2}
     case = Case(rng, options, sources=SOURCES[sources], by_gate=by_gate, peepholes=True)
     case.check()
 
@@ -285,7 +285,7 @@ def test_gradients(
 
 def test_smaller_batches_run(rng: np.random.Generator) -> None:
     case = Case(
-        rng, {"is_bidirectional": True, "layer_count": 2}, sources=(True, True, True)
+        rng, {"bidirectional": True, "layer_count": 2}, sources=(True, True, True)
     )
     full = case.run()
     graph = tg.Graph()
@@ -293,7 +293,7 @@ def test_smaller_batches_run(rng: np.random.Generator) -> None:
         IN,
         H,
         2,
-        is_bidirectional=True,
+        bidirectional=True,
         result_mode="output_and_states",
         **lists_of(case.reference.sets, by_gate=False),
     )

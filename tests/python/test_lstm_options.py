@@ -14,7 +14,7 @@ N, T, IN, H = 3, 4, 5, 6
 
 
 def test_created_parameters() -> None:
-    layer = tg.layers.LSTM(IN, H, 2, is_bidirectional=True)
+    layer = tg.layers.LSTM(IN, H, 2, bidirectional=True)
     assert [t.shape for t in layer.input_weights] == [
         (4 * H, IN),
         (4 * H, 2 * H),
@@ -105,7 +105,7 @@ def test_bad_sources(
 
 
 def test_descriptor() -> None:
-    descriptor = tg.layers.LSTMDescriptor(IN, H, 2, is_bidirectional=True)
+    descriptor = tg.layers.LSTMDescriptor(IN, H, 2, bidirectional=True)
     layer = tg.layers.LSTM(descriptor)
     assert layer.descriptor == descriptor
     assert layer.descriptor.result_mode == tg.LSTMResultMode.output
@@ -123,7 +123,7 @@ def test_sequence_tensors() -> None:
     assert tensor.shape == (3, 3, 2)
     assert tensor.descriptor.batch_size_per_sequence_step == [3, 2, 1]
     assert tensor.descriptor.sorted_sequences
-    filled = tg.Tensor.sequences([1, 2], False, 1, random_initializer="uniform")
+    filled = tg.Tensor.sequences([1, 2], False, 1, initializer="uniform")
     assert filled.data is not None
     assert not filled.descriptor.sorted_sequences
     given = tg.Tensor.sequence(2, 1, 1, data=[[[1], [2]]])
@@ -159,13 +159,13 @@ def test_a_sequence_descriptor_makes_sequences() -> None:
         {},
         {"data": values},
         {"fill": 2.0},
-        {"random_initializer": "uniform"},
+        {"initializer": "uniform"},
         {"batch_axis": 0},
     ):
-        tensor = tg.Tensor(descriptor, label="words", **options)
+        tensor = tg.Tensor(descriptor, name="words", **options)
         assert tensor.descriptor == descriptor
         assert tensor.descriptor.sequence_lengths == [3, 1]
-        assert tensor.label == "words"
+        assert tensor.name == "words"
     np.testing.assert_array_equal(tg.Tensor(descriptor, data=values).numpy(), values)
     for axis in (1, None):
         with pytest.raises(tg.InvalidArgument, match="another batch axis"):

@@ -115,7 +115,7 @@ def test_a_property_is_set_later() -> None:
     require_clear(caught.value)
     assert caught.value.hint == "Set it later: x.schedule = ..."
     with pytest.raises(tg.CallError) as caught:
-        tg.layers.ReLU(label=3)  # type: ignore[arg-type]
+        tg.layers.ReLU(name=3)  # type: ignore[arg-type]
     assert not caught.value.hint
 
 
@@ -199,11 +199,11 @@ def test_errors_of_what_is_called_are_its_own(classifier: Any) -> None:
 
 
 def test_nearest() -> None:
-    names = ["learning_rate", "momentum_scale", "label", "batch_size"]
+    names = ["learning_rate", "momentum_scale", "name", "batch_size"]
     assert _names.nearest("lr", names) == "learning_rate"
     assert _names.nearest("learing_rate", names) == "learning_rate"
     assert _names.nearest("momentum", names) == "momentum_scale"
-    assert _names.nearest("Label", names) == "label"
+    assert _names.nearest("Label", names) == "name"
     assert _names.nearest("batch", names) == "batch_size"
     assert _names.nearest("zzz", names) == ""
     assert _names.nearest("lr", []) == ""

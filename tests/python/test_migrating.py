@@ -111,13 +111,13 @@ def test_cpp_names_are_declared(name: str) -> None:
 
 
 def test_the_headers_are_read_with_care() -> None:
-    for name in ("Tensor::label", "losses::Huber", "optimizers::AdamW::beta1"):
+    for name in ("Tensor::name", "losses::Huber", "optimizers::AdamW::beta1"):
         assert headers.declares(name)
     for name in (
         "Tensor::learning_rate",
         "layers::Upsampling",
         "ActivationType::Add",
-        "Nobody::label",
+        "Nobody::name",
         "Optimizer::descriptor_type",
     ):
         assert not headers.declares(name)
@@ -245,7 +245,7 @@ def test_names_are_resolved_with_care() -> None:
     for name in (
         "tg.Tensor(shape, colour=)",
         "tg.Tensor(data_type, shape)",
-        "tg.layers.PoolingDescriptor.max(kernel_sizes, padding_policy)",
+        "tg.layers.PoolingDescriptor.max(kernel_size, padding_policy)",
         "tg.layers.Nothing",
         "tg.TrainingGraph.link(graphs, device=)",
         "str(tg.Tensor)",

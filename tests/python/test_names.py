@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 
 def test_parameters_are_named_after_their_layer() -> None:
-    dense = tg.layers.FullyConnected(4, 3, label="fc")
-    assert dense.weights.label == "fc.weights"
+    dense = tg.layers.FullyConnected(4, 3, name="fc")
+    assert dense.weights.name == "fc.weights"
     assert dense.biases is not None
-    assert dense.biases.label == "fc.biases"
-    norm = tg.layers.BatchNormalization(3, label="bn")
-    assert [p.tensor.label for p in norm.parameters] == ["bn.beta", "bn.gamma"]
-    assert [s.label for s in norm.statistics] == ["bn.mean", "bn.variance"]
+    assert dense.biases.name == "fc.biases"
+    norm = tg.layers.BatchNormalization(3, name="bn")
+    assert [p.tensor.name for p in norm.parameters] == ["bn.beta", "bn.gamma"]
+    assert [s.name for s in norm.statistics] == ["bn.mean", "bn.variance"]
 
 
 def test_arrays_are_named_as_what_the_layer_makes() -> None:
     weights = np.ones((3, 4), np.float32)
-    dense = tg.layers.FullyConnected(4, 3, weights=weights, label="fc")
-    assert dense.weights.label == "fc.weights"
+    dense = tg.layers.FullyConnected(4, 3, weights=weights, name="fc")
+    assert dense.weights.name == "fc.weights"
     gamma = np.ones(3, np.float32)
     norm = tg.layers.BatchNormalization(
-        3, mean=gamma, variance=gamma, gamma=gamma, beta=gamma, label="bn"
+        3, mean=gamma, variance=gamma, gamma=gamma, beta=gamma, name="bn"
     )
-    assert norm.gamma.label == "bn.gamma"
+    assert norm.gamma.name == "bn.gamma"
     own = tg.Tensor((3, 4), name="mine", data=weights)
-    assert tg.layers.FullyConnected(4, 3, weights=own).weights.label == "mine"
+    assert tg.layers.FullyConnected(4, 3, weights=own).weights.name == "mine"
 
 
 def test_names_without_labels_follow_the_order_of_nodes() -> None:
@@ -43,7 +43,7 @@ def test_names_without_labels_follow_the_order_of_nodes() -> None:
     layers = [tg.layers.FullyConnected(4, 4) for _ in range(3)]
     for layer in reversed(layers):
         x = graph.node(layer, x)
-    assert [layer.weights.label for layer in layers] == [
+    assert [layer.weights.name for layer in layers] == [
         "fully_connected_3.weights",
         "fully_connected_2.weights",
         "fully_connected.weights",
@@ -54,18 +54,18 @@ def test_names_without_labels_follow_the_order_of_nodes() -> None:
 
 def test_equal_names_are_refused_with_both_places() -> None:
     graph = tg.Graph()
-    x = graph.node(tg.layers.ReLU(label="act"), tg.Tensor((2, 4)))
+    x = graph.node(tg.layers.ReLU(name="act"), tg.Tensor((2, 4)))
     with pytest.raises(tg.InvalidArgument, match=r"node 0 \(ReLU\).*node 1 \(Tanh\)"):
-        graph.node(tg.layers.Tanh(label="act"), x)
+        graph.node(tg.layers.Tanh(name="act"), x)
 
 
 def test_losses_by_label() -> None:
-    x = tg.Tensor((4, 2), label="x")
-    t = tg.Tensor((4, 2), label="t")
+    x = tg.Tensor((4, 2), name="x")
+    t = tg.Tensor((4, 2), name="t")
     graph = tg.Graph()
     y = graph.node(tg.layers.Affine(2.0), x)
-    mse = tg.losses.MeanSquaredError(label="mse")
-    mae = tg.losses.MeanAbsoluteError(weight=0.5, label="mae")
+    mse = tg.losses.MeanSquaredError(name="mse")
+    mae = tg.losses.MeanAbsoluteError(weight=0.5, name="mae")
     for loss in (mse, mae):
         graph.node(loss, y, loss_labels=[t])
     training = tg.TrainingGraph([graph])
@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "dense kernel": (
         lambda: tg.layers.FullyConnected(tg.layers.ConvolutionDescriptor(3, 2, 2)),
-        "kernel_sizes",
+        "kernel_size",
     ),
     "padding counted": (
         lambda: tg.layers.Pooling("max", 2, count_includes_padding=True),

@@ -31,9 +31,9 @@ class Trained:
         self.x = tg.Tensor((4, 5), name="x")
         labels = tg.Tensor((4, 3), name="y")
         self.graph = tg.Graph()
-        self.norm = tg.layers.BatchNormalization(5, label="norm")
+        self.norm = tg.layers.BatchNormalization(5, name="norm")
         self.dense = tg.layers.FullyConnected(
-            5, 3, weights=np.zeros((3, 5), np.float32), label="fc"
+            5, 3, weights=np.zeros((3, 5), np.float32), name="fc"
         )
         self.hidden = self.graph.node(self.norm, self.x)
         self.output = self.graph.node(self.dense, self.hidden)
@@ -210,7 +210,7 @@ def test_numbers_that_are_not_finite_are_noticed() -> None:
 def test_lora_merges_what_was_trained() -> None:
     x, y = tg.Tensor((4, 5), name="x"), tg.Tensor((4, 3), name="y")
     graph = tg.Graph()
-    base = tg.layers.FullyConnected(5, 3, label="fc")
+    base = tg.layers.FullyConnected(5, 3, name="fc")
     lora = tg.layers.LoRA(base, rank=2, alpha=4)
     graph.node(lora, x)
     loss, optimizer = tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)
@@ -271,7 +271,7 @@ def test_artefacts_have_the_newest_values(tmp_path: Path) -> None:
         network.step()
     for with_state in (True, False):
         path = tmp_path / f"{with_state}.tg.safetensors"
-        network.training.export(path, with_state=with_state)
+        network.training.export_graph(path, with_state=with_state)
         loaded = tg.TrainingGraph.load(path, "cpu")
         # They were given, not drawn, and are part of the graph.
         np.testing.assert_array_equal(

@@ -137,7 +137,7 @@ def test_training_changes_the_parameters_alone() -> None:
     assert losses[-1] < losses[0]
     after = loaded.parameters["b2"].tensor.numpy()
     assert (after != before).all()
-    assert [t.label for t in training.parameters] == ["b2"]
+    assert [t.name for t in training.parameters] == ["b2"]
     # What is made of it now computes with what was learnt.
     first = training.execute_forward({"x": x}, target).result().output("y")
     np.testing.assert_allclose(run(loaded, x=x)["y"], first, rtol=1e-6, atol=1e-6)
@@ -322,7 +322,7 @@ def test_nodes_without_names_and_with_the_same() -> None:
             helper.make_node("Dropout", ["a"], ["y"], name=names[1]),
         ]
         loaded = tg.onnx.load(model(nodes, [value("x", [2, 3])], [value("y", None)]))
-        assert len({layer.label for layer in loaded.graph.layers}) == 2
+        assert len({layer.name for layer in loaded.graph.layers}) == 2
 
 
 def test_bad_graphs() -> None:

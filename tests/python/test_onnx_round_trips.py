@@ -102,7 +102,7 @@ def test_inputs_that_are_no_multiples_of_each_other() -> None:
 
 
 @pytest.mark.parametrize("make", [L.LSTM, L.GRU, L.RNN])
-@pytest.mark.parametrize("options", [{}, {"is_bidirectional": True, "layer_count": 2}])
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True, "layer_count": 2}])
 def test_states_and_lengths(make: Callable[..., Any], options: dict[str, Any]) -> None:
     """A sequence without steps keeps its state, and begins backward with one."""
     layer = make(3, 5, result_mode="output_and_states", **options)
@@ -258,7 +258,7 @@ def test_random_networks() -> None:
 def test_the_newest_values_are_written() -> None:
     """Of parameters that trained on another graph of the same layers."""
     graph, x, label = tg.Graph(), tensor(4, 3), tensor(4, 5, name="label")
-    y = graph.node(L.FullyConnected(3, 5, label="head"), x)
+    y = graph.node(L.FullyConnected(3, 5, name="head"), x)
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)
     )

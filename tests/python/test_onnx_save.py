@@ -36,11 +36,11 @@ L = tg.layers
 
 def classifier(batch: int = 4) -> tuple[tg.Graph, tg.Tensor, tg.Tensor]:
     graph, x = tg.Graph(), tensor(batch, 3, 8, 8)
-    h = graph.node(L.Convolution(3, 4, 3, label="stem"), x)
-    h = graph.node(L.BatchNormalization(4, label="norm"), h)
-    h = graph.node(L.Dropout(0.5, label="drop"), graph.node(L.ReLU(label="act"), h))
+    h = graph.node(L.Convolution(3, 4, 3, name="stem"), x)
+    h = graph.node(L.BatchNormalization(4, name="norm"), h)
+    h = graph.node(L.Dropout(0.5, name="drop"), graph.node(L.ReLU(name="act"), h))
     h = graph.reshape((batch, -1), h)
-    return graph, x, graph.node(L.FullyConnected(256, 5, label="head"), h)
+    return graph, x, graph.node(L.FullyConnected(256, 5, name="head"), h)
 
 
 def test_names_are_kept() -> None:
@@ -88,8 +88,8 @@ def test_after_training_and_back() -> None:
 
 def test_several_outputs_and_none() -> None:
     graph, x = tg.Graph(), tensor(4, 3)
-    y = graph.node(L.ReLU(label="r"), x)
-    z = graph.node(L.Tanh(label="t"), y)
+    y = graph.node(L.ReLU(name="r"), x)
+    z = graph.node(L.Tanh(name="t"), y)
     inference = inference_of(graph, {"x": x}, {"a": y, "b": z, "again": y})
     data = {"x": values_for(x, np.random.default_rng(0))}
     model = saved(inference)
@@ -123,7 +123,7 @@ def test_fixed_batch_where_the_graph_has_one() -> None:
 
 def test_everything_that_cannot_be_written_is_listed() -> None:
     graph, x = tg.Graph(), tensor(4, 3, 8, 8)
-    h = graph.node(L.SymmetricPadding((1, 1, 1, 1), label="mirror"), x)
+    h = graph.node(L.SymmetricPadding((1, 1, 1, 1), name="mirror"), x)
     h = graph.activation(h, type="relu")
     label = tensor(4, 3, 10, 10, name="label")
     y = graph.loss(h, label, type="mean_squared_error", name="error")

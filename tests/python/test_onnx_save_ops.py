@@ -227,7 +227,7 @@ CASES: dict[str, Any] = {
     "average, padded by the window": of(
         lambda g, x: g.average_pool_2d(
             x,
-            kernel_sizes=(2, 2),
+            kernel_size=(2, 2),
             dilation_rates=(2, 2),
             padding=(0, 2, 2, 0),
             count_includes_padding=True,
@@ -315,25 +315,25 @@ CASES: dict[str, Any] = {
     ),
     "lstm": recurrent(L.LSTM, 0),
     "two lstm, both ways": recurrent(
-        L.LSTM, 0, 1, 2, layer_count=2, is_bidirectional=True
+        L.LSTM, 0, 1, 2, layer_count=2, bidirectional=True
     ),
     "lstm, last step": recurrent(L.LSTM, 0, returns_sequences=False),
     "gru": recurrent(L.GRU, 0, 1),
     "gru, reset before": recurrent(L.GRU, 0, 1, reset_after=False),
-    "gru, both ways": recurrent(L.GRU, 0, is_bidirectional=True),
+    "gru, both ways": recurrent(L.GRU, 0, bidirectional=True),
     "rnn": recurrent(L.RNN, 0, 1),
     "relu rnn": recurrent(L.RNN, 0, activation="relu"),
-    "sigmoid rnn": recurrent(L.RNN, 0, activation="sigmoid", is_bidirectional=True),
+    "sigmoid rnn": recurrent(L.RNN, 0, activation="sigmoid", bidirectional=True),
     "lstm of other activations": recurrent(
         L.LSTM,
         *(0, 1, 2),
         gate_activations=["relu", "relu", "sigmoid", "relu"],
         output_result_activation="relu",
-        is_bidirectional=True,
+        bidirectional=True,
     ),
     "attention to zeros": layer_thrice(
         lambda: L.MultiheadAttention(
-            8, 2, has_attention_biases=True, adds_zero_attention=True
+            8, 2, uses_attention_biases=True, adds_zero_attention=True
         ),
         *(4, 5, 8),
     ),

@@ -58,7 +58,7 @@ def recurrent(cls: Any, gates: int, **options: Any) -> Same:
     )
 
 
-POOL = {"kernel_sizes": (2, 2)}
+POOL = {"kernel_size": (2, 2)}
 KERNEL = numbers(2, 4, 3, 3)
 ROWS = numbers(7, 4)
 
@@ -122,7 +122,7 @@ CASES: dict[str, Same] = {
         (np.array([[0, 3], [6, 1], [2, 2]], np.int32),),
     ),
     "attention": Same(
-        lambda: L.MultiheadAttention(4, 1, weights=[EYE] * 4, has_biases=False),
+        lambda: L.MultiheadAttention(4, 1, weights=[EYE] * 4, uses_biases=False),
         {},
         (numbers(3, 2, 4), numbers(3, 5, 4), numbers(3, 5, 4)),
     ),
@@ -184,7 +184,7 @@ def run(build: Callable[[tg.Graph, list[tg.Tensor]], Any], data: Any) -> np.ndar
     result = build(graph, tensors)
     result = result[0] if isinstance(result, tuple) else result
     inference = tg.InferenceGraph([graph])
-    inference.add_inputs({t.label: t for t in tensors if t.label in inputs})
+    inference.add_inputs({t.name: t for t in tensors if t.name in inputs})
     inference.add_outputs({"y": result})
     inference.compile("cpu")
     return np.array(inference.execute(inputs).result().outputs["y"])
@@ -225,7 +225,7 @@ def test_every_op_is_compared() -> None:
         ("unary", "operation"),
         ("dropout", "rate"),
         ("cast", "data_type"),
-        ("max_pool_2d", "kernel_sizes"),
+        ("max_pool_2d", "kernel_size"),
         ("reduce", "type"),
         ("upsample", "shape"),
     ],

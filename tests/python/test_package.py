@@ -139,14 +139,8 @@ def words_of_headers() -> set[str]:
 
 # What Python spells differently, and what NumPy and asyncio add.
 PYTHON_ONLY = {
-    # ML Compute's names for what C++ reads from Shape and TensorDescriptor.
-    "dimension_count",
-    "max_tensor_dimensions",
-    "stride",
-    "tensor_allocation_size_in_bytes",
-    # Accessors with another name in C++: rng_seed, TensorData's constructors.
-    "get_rng_seed",
-    "immutable",
+    "max_rank",  # kMaxRank
+    "immutable",  # a constructor of TensorData
     # Chrome's trace format is Python's business, as text and pictures are.
     "save_trace",
     # Those of filter nodes that share a name with another class; traingraph.nodes
@@ -155,8 +149,7 @@ PYTHON_ONLY = {
     "NodeGraph",
     "NodeLossDescriptor",
     "NodePaddingPolicy",
-    # Arrays by name; C++ reads into memory of its own: state_tensors, read_state.
-    "load_state_dict",
+    # Arrays by name; C++ reads into memory of its own: state_tensors, read_state_dict.
     "state_dict",
     # asyncio's side of Execution.
     "close",
@@ -194,7 +187,7 @@ CPP_ONLY = {
         "data_owner",  # Tensor.data is a copy
         "filled",  # Tensor(fill=)
         "floats",
-        "random",  # Tensor(random_initializer=)
+        "random",  # Tensor(initializer=)
         "sequence_descriptor",  # Tensor.descriptor is one
         "state",
         "values",  # numpy
@@ -207,11 +200,9 @@ CPP_ONLY = {
     "ExecutionResult": set(),
     "Graph": {"op", "state"},  # one method per op
     "CompiledGraph": {
-        "export_graph",  # export, which C++ has for itself
         "listing",  # for writers of other formats; in Python onnx.save is one
-        "load_state",  # load_state_dict
         "notes",  # report().notes, and warnings of compile()
-        "read_state",  # state_dict
+        "read_state_dict",  # state_dict
         "state_tensors",  # state_dict
     },
     "TrainingGraph": {
@@ -239,7 +230,7 @@ CPP_ONLY = {
         "set_updatable",
         "tensor_or_none",  # None
     },
-    "Layer": {"lower", "set_compute_type", "set_label"},
+    "Layer": {"lower", "set_compute_type", "set_name"},
 }
 
 
@@ -260,7 +251,7 @@ def methods_of(cls: str) -> set[str]:
 @pytest.mark.parametrize("name", CPP_ONLY)
 def test_every_cpp_method_is_in_python(name: str) -> None:
     inherited = set(dir(getattr(_core, name)))
-    missing = methods_of(name) - inherited - CPP_ONLY[name] - {"set_label"}
+    missing = methods_of(name) - inherited - CPP_ONLY[name] - {"set_name"}
     missing -= {"data", "empty", "void", "bool"}
     assert missing == set()
 

@@ -20,7 +20,7 @@ def make(
     x, y = tg.Tensor((4, 3), name="x"), tg.Tensor((4, 2), name="y")
     values = np.random.default_rng(1).normal(size=(2, 3)).astype(np.float32)
     layer = tg.layers.FullyConnected(weights=values, biases=np.ones(2, np.float32))
-    layer.label = "fc"
+    layer.name = "fc"
     graph = tg.Graph()
     graph.node(layer, x)
     training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError(), optimizer)

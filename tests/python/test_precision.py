@@ -106,7 +106,7 @@ def test_training_resumes_to_the_bit(precision: str, tmp_path: Path) -> None:
     for _ in range(3):
         net.step()
     net.training.save(tmp_path / "state.safetensors")
-    net.training.export(tmp_path / "net.tg.safetensors")
+    net.training.export_graph(tmp_path / "net.tg.safetensors")
     other.training.restore(tmp_path / "state.safetensors")
     loaded = tg.TrainingGraph.load(tmp_path / "net.tg.safetensors", "cpu")
     expected = [net.step() for _ in range(3)]
@@ -250,7 +250,7 @@ def dense(graph, x):
 def convolutional(graph, x):
     h = graph.node(L.ReLU(), graph.node(L.Convolution(16, 32, 3), x))
     h = graph.node(L.BatchNormalization(32), h)
-    return graph.node(L.Convolution(32, 32, 3, stride=2, uses_biases=False), h)
+    return graph.node(L.Convolution(32, 32, 3, strides=2, uses_biases=False), h)
 
 def recurrent(graph, x):
     return graph.node(L.GRU(144, 64), graph.node(L.LSTM(144, 144), rows(graph, x)))

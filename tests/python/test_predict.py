@@ -20,7 +20,7 @@ def make_graph() -> tuple[tg.Graph, tg.Tensor, tg.Tensor]:
     tg.Platform.set_rng_seed(3)
     x = tg.Tensor((BATCH, 4), name="x")
     graph = tg.Graph()
-    h = graph.node(tg.layers.FullyConnected(4, 6, label="fc"), x)
+    h = graph.node(tg.layers.FullyConnected(4, 6, name="fc"), x)
     h = graph.node(tg.layers.Dropout(0.5), h)
     return graph, x, graph.node(tg.layers.BatchNormalization(6), h)
 

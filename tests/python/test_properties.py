@@ -138,9 +138,9 @@ def test_training_is_the_same_however_planned(
         options["disable_layer_fusion"] = not fuses
         return train(build(shape, chosen, optimizer, precision=precision, **options))
 
-    expected = run(reuses_memory=False)
+    expected = run(reuse_memory=False)
     assert run() == expected
-    assert run(poisons_memory=True) == expected
+    assert run(poison_memory=True) == expected
 
 
 @given(

@@ -22,7 +22,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"layer_count": 2},
     {"uses_biases": False},
     {"batch_first": False},
-    {"is_bidirectional": True},
+    {"bidirectional": True},
     {"returns_sequences": False},
     {"result_mode": "output_and_states"},
 ]
@@ -32,7 +32,7 @@ PAIRS = [{}, *OPTIONS, *(a | b for a, b in itertools.combinations(OPTIONS, 2))]
 def reference(layer: Any, x: Array, h0: Array | None) -> tuple[Array, list[Array]]:
     """The output (time, batch, features), and the last states of all sets."""
     d = layer.descriptor
-    directions = 2 if d.is_bidirectional else 1
+    directions = 2 if d.bidirectional else 1
     is_gru = isinstance(layer, tg.layers.GRU)
     lasts = []
     for i in range(d.layer_count):
@@ -53,7 +53,7 @@ def reference(layer: Any, x: Array, h0: Array | None) -> tuple[Array, list[Array
             inputs["secondary_bias"] = np.concatenate(of(layer.secondary_biases))
         if h0 is not None:
             inputs["init_state"] = np.concatenate(list(h0[i]), -1)
-        options: dict[str, Any] = {"bidirectional": d.is_bidirectional}
+        options: dict[str, Any] = {"bidirectional": d.bidirectional}
         if is_gru:
             options |= {"reset_gate_first": True, "reset_after": layer.reset_after}
         else:
@@ -75,10 +75,10 @@ def run(layer: Any, sources: list[Array]) -> list[Array]:
     graph.node(layer, tensors)
     results = graph.result_tensors(layer)
     inference = tg.InferenceGraph([graph])
-    inference.add_inputs({t.label: t for t in tensors})
+    inference.add_inputs({t.name: t for t in tensors})
     inference.add_outputs({f"y{i}": t for i, t in enumerate(results)})
     inference.compile(device="cpu")
-    data = {t.label: s for t, s in zip(tensors, sources, strict=True)}
+    data = {t.name: s for t, s in zip(tensors, sources, strict=True)}
     outputs = inference.execute(data).result().outputs
     return [outputs[f"y{i}"].copy() for i in range(len(results))]
 
@@ -102,7 +102,7 @@ def test_every_option_with_every_other_one(
     for options in PAIRS:
         layer = make(rng, kind, options)
         d = layer.descriptor
-        directions = 2 if d.is_bidirectional else 1
+        directions = 2 if d.bidirectional else 1
         x = random(rng, T, N, IN)
         h0 = random(rng, d.layer_count, directions, N, H) if has_state else None
         source = x.swapaxes(0, 1).copy() if d.batch_first else x
@@ -117,13 +117,11 @@ def test_every_option_with_every_other_one(
             )
 
 
-@pytest.mark.parametrize("is_bidirectional", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("kind", LAYERS)
-def test_lengths(
-    rng: np.random.Generator, kind: str, *, is_bidirectional: bool
-) -> None:
+def test_lengths(rng: np.random.Generator, kind: str, *, bidirectional: bool) -> None:
     """Each sequence as if it were alone; zeros beyond its end."""
-    options = {"is_bidirectional": is_bidirectional, "layer_count": 2}
+    options = {"bidirectional": bidirectional, "layer_count": 2}
     layer = make(rng, kind, options)
     x = random(rng, N, T, IN)
     lengths = np.array([2, 4, 1], np.int32)

@@ -346,11 +346,11 @@ def test_errors_name_the_input() -> None:
 @pytest.mark.parametrize("op", ["single_gate_rnn", "gru", "lstm"])
 @pytest.mark.parametrize("is_training", [False, True])
 @pytest.mark.parametrize("size", ["one", "a row", "both axes"])
-@pytest.mark.parametrize("is_bidirectional", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 def test_masks_of_fewer_rows_serve_every_batch_size(
-    op: str, is_training: bool, size: str, is_bidirectional: bool
+    op: str, is_training: bool, size: str, bidirectional: bool
 ) -> None:
-    hidden, directions = 3, 1 + is_bidirectional
+    hidden, directions = 3, 1 + bidirectional
     gates = {"single_gate_rnn": 1, "gru": 3, "lstm": 4}[op]
     rng = np.random.default_rng(2)
     shape = {"one": (1, 1), "a row": (1, directions * hidden), "both axes": (1,)}[size]
@@ -360,7 +360,7 @@ def test_masks_of_fewer_rows_serve_every_batch_size(
         source = tg.Tensor((2, samples, 5), name="x", batch_axis=1)
         given = tg.Tensor(mask.shape, name="mask", batch_axis=None)
         weights = np.random.default_rng(3)
-        stack = (2,) if is_bidirectional else ()
+        stack = (2,) if bidirectional else ()
         recurrent = tg.Tensor(
             (*stack, gates * hidden, hidden),
             data=weights.normal(size=(*stack, gates * hidden, hidden)),
@@ -370,7 +370,7 @@ def test_masks_of_fewer_rows_serve_every_batch_size(
         wide = (directions * gates * hidden, 5)
         input_weight = tg.Tensor(wide, data=weights.normal(size=wide), name="w")
         graph = tg.Graph()
-        descriptor = DESCRIPTORS[op](bidirectional=is_bidirectional)
+        descriptor = DESCRIPTORS[op](bidirectional=bidirectional)
         h = getattr(graph, op)(
             source, recurrent, input_weight, mask=given, descriptor=descriptor
         )[0]

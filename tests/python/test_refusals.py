@@ -107,11 +107,11 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "no kernel": (lambda: L.MaxPooling(0, strides=1), ["kernel_size", "got (0, 0)"]),
     "no dilation": (lambda: L.MaxPooling(2, dilation_rates=0), ["dilation_rates"]),
     "stride of a convolution": (
-        lambda: L.Convolution(1, 1, kernel_size=3, stride=0),
+        lambda: L.Convolution(1, 1, kernel_size=3, strides=0),
         ["strides", "(0, 0)"],
     ),
     "stride of an op": (
-        op("max_pool_2d", IMAGE, kernel_sizes=2, strides=0),
+        op("max_pool_2d", IMAGE, kernel_size=2, strides=0),
         ["[max_pool_2d", "0"],
     ),
     "padding without sizes": (

@@ -21,7 +21,7 @@ L, S, O, N = tg.layers, tg.losses, tg.optimizers, tg.nodes
 
 
 def weights() -> tg.Tensor:
-    return tg.Tensor((2, 3), fill=1, label="w")
+    return tg.Tensor((2, 3), fill=1, name="w")
 
 
 def image(name: str = "i") -> tg.nodes.ImageNode:
@@ -31,7 +31,7 @@ def image(name: str = "i") -> tg.nodes.ImageNode:
 # An object, and what its repr contains beyond the class's name.
 OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "Tensor": (weights, ['"w"', "(2, 3)", "float32", "on the host"]),
-    "Tensor without data": (lambda: tg.Tensor((4,), "int32", label="t"), ["int32"]),
+    "Tensor without data": (lambda: tg.Tensor((4,), "int32", name="t"), ["int32"]),
     "TensorDescriptor": (lambda: tg.TensorDescriptor((2, 3)), ["(2, 3)", "float32"]),
     "SequenceDescriptor": (
         lambda: tg.SequenceDescriptor((2, 3, 4), [3, 2]),
@@ -50,14 +50,14 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "InferenceGraph": (lambda: tg.InferenceGraph([tg.Graph()]), ["not compiled"]),
     "FullyConnected": (
-        lambda: L.FullyConnected(3, 2, label="fc"),
+        lambda: L.FullyConnected(3, 2, name="fc"),
         ['"fc"', "input_feature_channel_count=3", "output_feature_channel_count=2"],
     ),
     "Convolution": (
-        lambda: L.Convolution(1, 2, 3, stride=2, padding="valid"),
-        ["kernel_sizes=(3, 3)", "strides=(2, 2)", "padding_policy='valid'"],
+        lambda: L.Convolution(1, 2, 3, strides=2, padding="valid"),
+        ["kernel_size=(3, 3)", "strides=(2, 2)", "padding_policy='valid'"],
     ),
-    "MaxPooling": (lambda: L.MaxPooling(2), ["kernel_sizes=(2, 2)"]),
+    "MaxPooling": (lambda: L.MaxPooling(2), ["kernel_size=(2, 2)"]),
     "Dropout": (lambda: L.Dropout(0.3), ["rate=0.3"]),
     "LeakyReLU": (lambda: L.LeakyReLU(0.2), ["a=0.2"]),
     "Activation": (lambda: L.Activation("silu"), ["silu"]),
@@ -73,9 +73,9 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "Reshape": (lambda: L.Reshape((2, -1)), ["shape=(2, -1)"]),
     "ConvolutionDescriptor": (
         lambda: L.ConvolutionDescriptor(3, 1, 2),
-        ["kernel_sizes=(3, 3)"],
+        ["kernel_size=(3, 3)"],
     ),
-    "Huber": (lambda: S.Huber(delta=3, label="h"), ['"h"', "delta=3"]),
+    "Huber": (lambda: S.Huber(delta=3, name="h"), ['"h"', "delta=3"]),
     "SoftmaxCrossEntropy": (
         lambda: S.SoftmaxCrossEntropy("sum", label_smoothing=0.1),
         ["reduction_type='sum'", "label_smoothing=0.1"],
@@ -87,7 +87,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "GRUDescriptor": (lambda: tg.GRUDescriptor(reverse=True), ["reverse=True"]),
     "ImageNode": (image, ['"i"', "(3, 8, 8)"]),
     "ConvolutionData": (
-        lambda: N.ConvolutionData(np.zeros((2, 3, 3, 3), np.float32), label="c"),
+        lambda: N.ConvolutionData(np.zeros((2, 3, 3, 3), np.float32), name="c"),
         ['"c"', "weights (2, 3, 3, 3)"],
     ),
     "NormalizationData": (lambda: N.NormalizationData(3), ["3 channels"]),
@@ -128,8 +128,8 @@ def test_every_class_has_a_repr(name: str) -> None:
 
 def test_options_at_their_defaults_are_left_out() -> None:
     assert repr(O.SGD(0.1)) == "<SGD learning_rate=0.1>"
-    assert repr(L.ReLU(label="a")) == '<ReLU "a">'
-    assert repr(L.Softmax(label="s")) == '<Softmax "s">'
+    assert repr(L.ReLU(name="a")) == '<ReLU "a">'
+    assert repr(L.Softmax(name="s")) == '<Softmax "s">'
     assert repr(tg.GRUDescriptor()) == "<GRUDescriptor>"
 
 
@@ -181,7 +181,7 @@ def test_a_schedule_stands_in_for_the_rate() -> None:
 
 
 def test_a_label_of_several_lines() -> None:
-    assert repr(L.ReLU(label="a\nb")) == '<ReLU "a b">'
+    assert repr(L.ReLU(name="a\nb")) == '<ReLU "a b">'
 
 
 def test_repr_never_raises() -> None:

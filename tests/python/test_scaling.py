@@ -37,9 +37,9 @@ def build(**options: Any) -> tg.TrainingGraph:
     h = x
     with LOCK:
         for name in ("first", "second", "third"):
-            dense = tg.layers.FullyConnected(WIDTH, WIDTH, label=name)
+            dense = tg.layers.FullyConnected(WIDTH, WIDTH, name=name)
             h = graph.node(tg.layers.Tanh(), graph.node(dense, h))
-        graph.node(tg.layers.FullyConnected(WIDTH, 4, label="head"), h)
+        graph.node(tg.layers.FullyConnected(WIDTH, 4, name="head"), h)
     t = tg.TrainingGraph(
         [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(1e-3)
     )

@@ -236,10 +236,10 @@ def test_memory_is_known_before_and_equal_after(classifier: Classifier) -> None:
 
 def test_compile_options(make_classifier: Callable[..., Classifier]) -> None:
     plain = make_classifier()
-    spread = make_classifier(reuses_memory=False)
+    spread = make_classifier(reuse_memory=False)
     memory = spread.training.memory.step
     assert memory.arena_bytes == memory.unplanned_bytes
-    poisoned = make_classifier(poisons_memory=True)
+    poisoned = make_classifier(poison_memory=True)
     assert np.isfinite(poisoned.step().result().loss)
     assert plain.training.is_compiled
     assert plain.training.compile_count == 1

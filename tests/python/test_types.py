@@ -107,10 +107,10 @@ def test_strings_stand_for_enum_cases() -> None:
 def test_descriptor() -> None:
     descriptor = tg.TensorDescriptor((2, 3, 4, 5))
     assert descriptor.shape == (2, 3, 4, 5)
-    assert descriptor.stride == (240, 80, 20, 4)
-    assert descriptor.tensor_allocation_size_in_bytes == 480
-    assert descriptor.dimension_count == 4
-    assert descriptor.max_tensor_dimensions == 8
+    assert descriptor.stride_bytes == (240, 80, 20, 4)
+    assert descriptor.size_bytes == 480
+    assert descriptor.rank == 4
+    assert descriptor.max_rank == 8
     assert copy.copy(descriptor) == descriptor
     assert hash(copy.copy(descriptor)) == hash(descriptor)
     assert descriptor != tg.TensorDescriptor((2, 3, 4, 5), "int32")
@@ -129,17 +129,17 @@ def test_descriptor_factories() -> None:
 
 def test_tensor_without_data() -> None:
     tensor = tg.Tensor((2, 3), name="x")
-    assert tensor.label == "x"
+    assert tensor.name == "x"
     assert tensor.shape == (2, 3)
     assert tensor.data is None
     assert tensor.device is None
-    tensor.label = "y"
-    assert tensor.label == "y"
+    tensor.name = "y"
+    assert tensor.name == "y"
 
 
 def test_default_label_is_data_and_the_id() -> None:
     tensor = tg.Tensor((1,))
-    assert tensor.label == f"data{tensor.tensor_id}"
+    assert tensor.name == f"data{tensor.tensor_id}"
 
 
 def test_tensors_are_equal_when_they_are_the_same() -> None:
@@ -169,14 +169,14 @@ def test_tensor_data_takes_lists_and_strided_arrays() -> None:
 
 def test_fill_and_random() -> None:
     np.testing.assert_array_equal(tg.Tensor((2,), fill=3).numpy(), [3, 3])
-    first = tg.Tensor((64, 64), random_initializer="uniform").numpy()
+    first = tg.Tensor((64, 64), initializer="uniform").numpy()
     assert first.min() >= 0
     assert first.max() < 1
     tg.Platform.set_rng_seed(5)
-    assert tg.Platform.get_rng_seed() == 5
-    second = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
+    assert tg.Platform.rng_seed() == 5
+    second = tg.Tensor((4, 4), initializer="glorot_uniform").numpy()
     tg.Platform.set_rng_seed(5)
-    third = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
+    third = tg.Tensor((4, 4), initializer="glorot_uniform").numpy()
     np.testing.assert_array_equal(second, third)
 
 

@@ -77,14 +77,14 @@ def test_all_classes_refuse_objects_without_init(run_script: RunScript) -> None:
 def test_subclasses_may_not_use_themselves_before_init() -> None:
     class Early(tg.Tensor):
         def __init__(self) -> None:
-            self.label = "early"
+            self.name = "early"
             super().__init__((2, 2))
 
     class Late(tg.Tensor):
         def __init__(self) -> None:
             super().__init__((2, 2))
-            self.label = "late"
+            self.name = "late"
 
     with pytest.raises(TypeError, match="__init__"):
         Early()
-    assert Late().label == "late"
+    assert Late().name == "late"

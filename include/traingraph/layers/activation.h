@@ -33,17 +33,17 @@ class TRAINGRAPH_API Activation : public Layer {
   explicit Activation(ActivationDescriptor descriptor);
   ActivationDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  protected:
-  Activation(ActivationDescriptor descriptor, const char* label);
+  Activation(ActivationDescriptor descriptor, const char* class_name);
 
  private:
   ActivationDescriptor descriptor_;
 };
 
-/// Declares a named activation: its label is the class name.
+/// Declares a named activation: its name follows from the class's.
 #define TRAINGRAPH_ACTIVATION(Name, parameters)   \
   class TRAINGRAPH_API Name : public Activation { \
    public:                                        \
@@ -118,7 +118,7 @@ class TRAINGRAPH_API PReLU : public Layer {
     return {weights_};
   }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -23,9 +23,9 @@ struct TRAINGRAPH_API MultiheadAttentionDescriptor {
   std::int64_t value_dimension = 0;
   /// Probability with which a weight is dropped in training, in [0, 1).
   float dropout = 0;
-  bool has_biases = true;
+  bool uses_biases = true;
   /// One more key and value that all samples have, as parameters.
-  bool has_attention_biases = false;
+  bool uses_attention_biases = false;
   /// One more key and value of zeros.
   bool adds_zero_attention = false;
 
@@ -98,7 +98,7 @@ class TRAINGRAPH_API MultiheadAttention : public Layer {
   /// Weights, biases, attention biases.
   std::vector<TensorParameter> parameters() const override;
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

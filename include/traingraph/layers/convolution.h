@@ -21,7 +21,7 @@ namespace traingraph {
 struct TRAINGRAPH_API ConvolutionDescriptor {
   ConvolutionType convolution_type = ConvolutionType::Standard;
   /// Required.
-  Pair kernel_sizes{0, 0};
+  Pair kernel_size{0, 0};
   std::int64_t input_feature_channel_count = 0;
   std::int64_t output_feature_channel_count = 0;
   /// Divides both channel counts. Depthwise: not used.
@@ -41,8 +41,8 @@ struct TRAINGRAPH_API ConvolutionDescriptor {
   /// Throws InvalidArgument naming the first bad field.
   void validate() const;
 
-  std::int64_t kernel_height() const { return kernel_sizes[0]; }
-  std::int64_t kernel_width() const { return kernel_sizes[1]; }
+  std::int64_t kernel_height() const { return kernel_size[0]; }
+  std::int64_t kernel_width() const { return kernel_size[1]; }
   std::int64_t stride_in_y() const { return strides[0]; }
   std::int64_t stride_in_x() const { return strides[1]; }
   std::int64_t dilation_rate_in_y() const { return dilation_rates[0]; }
@@ -87,7 +87,7 @@ class TRAINGRAPH_API Convolution : public WeightedLayer {
 
   ConvolutionDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

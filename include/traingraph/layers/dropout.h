@@ -18,7 +18,7 @@ class TRAINGRAPH_API Dropout : public Layer {
   float rate() const { return rate_; }
   std::int64_t seed() const { return seed_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

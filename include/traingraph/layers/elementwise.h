@@ -13,7 +13,7 @@ class TRAINGRAPH_API Arithmetic : public Layer {
   explicit Arithmetic(ArithmeticOperation operation);
   ArithmeticOperation operation() const { return operation_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -27,7 +27,7 @@ class TRAINGRAPH_API Comparison : public Layer {
   explicit Comparison(ComparisonOperation operation);
   ComparisonOperation operation() const { return operation_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -40,7 +40,7 @@ class TRAINGRAPH_API Selection : public Layer {
  public:
   Selection();
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 };
 

@@ -63,7 +63,7 @@ class TRAINGRAPH_API Embedding : public Layer {
     return {weights_};
   }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -30,7 +30,7 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
 
   ConvolutionDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

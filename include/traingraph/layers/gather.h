@@ -10,7 +10,7 @@
 namespace traingraph::layers {
 
 /// Sources `source` and `indices` (Int32 or Int64): the elements of the source
-/// that the indices name along axis `dimension`; a negative one counts from
+/// that the indices name along `axis`; a negative one counts from
 /// the end.
 ///
 /// Indices of the source's rank name one element each, as NumPy's
@@ -18,7 +18,7 @@ namespace traingraph::layers {
 /// result has theirs. Indices of one axis, of a source of more, name whole
 /// slices, as NumPy's take:
 ///
-///   source (N, C, W), dimension 1, indices (M): result (N, M, W)
+///   source (N, C, W), axis 1, indices (M): result (N, M, W)
 ///
 /// Indices are 0 to size - 1. InvalidArgument names the tensor, the element and
 /// the range: from the execution's call for what the host gives, from the
@@ -26,19 +26,19 @@ namespace traingraph::layers {
 /// result NaN.
 class TRAINGRAPH_API Gather : public Layer {
  public:
-  explicit Gather(std::int64_t dimension);
-  std::int64_t dimension() const { return dimension_; }
+  explicit Gather(std::int64_t axis);
+  std::int64_t axis() const { return axis_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
-  std::int64_t dimension_;
+  std::int64_t axis_;
 };
 
 /// Sources `source`, `indices` (Int32 or Int64) and `copy_from`: a copy of
 /// copy_from in which the elements that the indices name along axis
-/// `dimension` are those of the source, or have them added.
+/// `axis` are those of the source, or have them added.
 ///
 /// Indices are as Gather's; the source has the shape of what Gather would take
 /// from copy_from. reduction_type is None or Sum, others are InvalidArgument.
@@ -47,16 +47,16 @@ class TRAINGRAPH_API Gather : public Layer {
 /// in the result is zero.
 class TRAINGRAPH_API Scatter : public Layer {
  public:
-  explicit Scatter(std::int64_t dimension,
+  explicit Scatter(std::int64_t axis,
                    ReductionType reduction_type = ReductionType::None);
-  std::int64_t dimension() const { return dimension_; }
+  std::int64_t axis() const { return axis_; }
   ReductionType reduction_type() const { return reduction_type_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
-  std::int64_t dimension_;
+  std::int64_t axis_;
   ReductionType reduction_type_;
 };
 

@@ -15,37 +15,37 @@ class TRAINGRAPH_API Reshape : public Layer {
   explicit Reshape(Shape shape);
   Shape shape() const { return shape_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
   Shape shape_;
 };
 
-/// Result axis k is source axis dimensions[k].
+/// Result axis k is source axis axes[k].
 class TRAINGRAPH_API Transpose : public Layer {
  public:
-  explicit Transpose(Shape dimensions);
-  Shape dimensions() const { return dimensions_; }
+  explicit Transpose(Shape axes);
+  Shape axes() const { return axes_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
-  Shape dimensions_;
+  Shape axes_;
 };
 
-/// One or more sources, of equal sizes but on axis `dimension`.
+/// One or more sources, of equal sizes but on `axis`.
 class TRAINGRAPH_API Concatenation : public Layer {
  public:
-  explicit Concatenation(std::int64_t dimension = 1);
-  std::int64_t dimension() const { return dimension_; }
+  explicit Concatenation(std::int64_t axis = 1);
+  std::int64_t axis() const { return axis_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
-  std::int64_t dimension_;
+  std::int64_t axis_;
 };
 
 /// Several results along one axis.
@@ -53,21 +53,21 @@ class TRAINGRAPH_API Split : public Layer {
  public:
   /// Parts of ceil(size / split_count); the last may be smaller, and there are
   /// fewer parts when the size is used up before.
-  Split(std::int64_t split_count, std::int64_t dimension);
+  Split(std::int64_t split_count, std::int64_t axis);
   /// Parts of these lengths; they sum to the size.
-  Split(Shape split_section_lengths, std::int64_t dimension);
-  std::int64_t dimension() const { return dimension_; }
+  Split(Shape split_section_lengths, std::int64_t axis);
+  std::int64_t axis() const { return axis_; }
   std::int64_t split_count() const { return split_count_; }
   /// Empty for an equal split.
   Shape split_section_lengths() const { return lengths_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
   std::int64_t split_count_;
   Shape lengths_;
-  std::int64_t dimension_;
+  std::int64_t axis_;
 };
 
 /// Half-open ranges [start, end) with positive strides, one per axis; keeps
@@ -79,7 +79,7 @@ class TRAINGRAPH_API Slice : public Layer {
   Shape end() const { return end_; }
   Shape stride() const { return stride_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

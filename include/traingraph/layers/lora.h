@@ -15,8 +15,8 @@ namespace traingraph::layers {
 ///
 /// down is (rank, in), uniform within 1 / sqrt(in); up is (out, rank), zeros:
 /// at first the layer is its base. The base's parameters are frozen; they keep
-/// the names they have as "label.weights" and "label.biases" when this layer
-/// has the base's label, which is its default where the base has one. Train,
+/// the names they have as "name.weights" and "name.biases" when this layer
+/// has the base's name, which is its default where the base has one. Train,
 /// then save(path, {}, /*trained_only=*/true) writes what has changed.
 ///
 /// Throws InvalidArgument for no base, a rank out of 1 to the smaller one of in
@@ -38,7 +38,7 @@ class TRAINGRAPH_API LoRA : public Layer {
   std::shared_ptr<FullyConnected> merged() const;
 
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   /// down, up, and the base's.
   std::vector<TensorParameter> parameters() const override;
   void lower(LayerBuilder& builder) const override;

@@ -25,14 +25,14 @@ struct TRAINGRAPH_API LSTMDescriptor {
   bool batch_first = true;
   /// A second direction reads each sequence from its end; features of the
   /// forward direction come first.
-  bool is_bidirectional = false;
+  bool bidirectional = false;
   /// Off: the output has one step, the last hidden state of each direction.
   bool returns_sequences = true;
   /// Of the outputs of all layers but the last, in training.
   float dropout = 0;
   LSTMResultMode result_mode = LSTMResultMode::Output;
 
-  std::int64_t num_directions() const { return is_bidirectional ? 2 : 1; }
+  std::int64_t num_directions() const { return bidirectional ? 2 : 1; }
   /// Throws InvalidArgument.
   void validate() const;
   bool operator==(const LSTMDescriptor&) const = default;
@@ -143,7 +143,7 @@ class TRAINGRAPH_API LSTM : public Recurrent {
     return output_result_activation_;
   }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
 
  private:
   std::vector<ActivationDescriptor> gate_activations_;

@@ -22,7 +22,7 @@ class TRAINGRAPH_API MatMul : public Layer {
   explicit MatMul(MatMulDescriptor descriptor = {});
   MatMulDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -37,7 +37,7 @@ class TRAINGRAPH_API GramMatrix : public Layer {
   explicit GramMatrix(float scale = 1);
   float scale() const { return scale_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -73,7 +73,7 @@ class TRAINGRAPH_API BatchNormalization : public NormalizationLayer {
   /// Mean, then variance.
   std::vector<Tensor> statistics() const override { return {mean_, variance_}; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

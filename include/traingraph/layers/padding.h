@@ -19,7 +19,7 @@ namespace traingraph::layers {
 class TRAINGRAPH_API Padding : public Layer {
  public:
   explicit Padding(PaddingType padding_type,
-                   const std::vector<std::int64_t>& sizes,
+                   const std::vector<std::int64_t>& padding,
                    float constant_value = 0);
   PaddingType padding_type() const { return type_; }
   std::int64_t padding_top() const { return sizes_[0]; }
@@ -28,7 +28,7 @@ class TRAINGRAPH_API Padding : public Layer {
   std::int64_t padding_right() const { return sizes_[3]; }
   float constant_value() const { return constant_value_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -39,32 +39,33 @@ class TRAINGRAPH_API Padding : public Layer {
 
 class TRAINGRAPH_API ReflectionPadding : public Padding {
  public:
-  explicit ReflectionPadding(const std::vector<std::int64_t>& sizes)
-      : Padding(PaddingType::Reflect, sizes) {}
+  explicit ReflectionPadding(const std::vector<std::int64_t>& padding)
+      : Padding(PaddingType::Reflect, padding) {}
 };
 
 class TRAINGRAPH_API SymmetricPadding : public Padding {
  public:
-  explicit SymmetricPadding(const std::vector<std::int64_t>& sizes)
-      : Padding(PaddingType::Symmetric, sizes) {}
+  explicit SymmetricPadding(const std::vector<std::int64_t>& padding)
+      : Padding(PaddingType::Symmetric, padding) {}
 };
 
 class TRAINGRAPH_API ReplicationPadding : public Padding {
  public:
-  explicit ReplicationPadding(const std::vector<std::int64_t>& sizes)
-      : Padding(PaddingType::Replicate, sizes) {}
+  explicit ReplicationPadding(const std::vector<std::int64_t>& padding)
+      : Padding(PaddingType::Replicate, padding) {}
 };
 
 class TRAINGRAPH_API ZeroPadding : public Padding {
  public:
-  explicit ZeroPadding(const std::vector<std::int64_t>& sizes)
-      : Padding(PaddingType::Zero, sizes) {}
+  explicit ZeroPadding(const std::vector<std::int64_t>& padding)
+      : Padding(PaddingType::Zero, padding) {}
 };
 
 class TRAINGRAPH_API ConstantPadding : public Padding {
  public:
-  ConstantPadding(const std::vector<std::int64_t>& sizes, float constant_value)
-      : Padding(PaddingType::Constant, sizes, constant_value) {}
+  ConstantPadding(const std::vector<std::int64_t>& padding,
+                  float constant_value)
+      : Padding(PaddingType::Constant, padding, constant_value) {}
 };
 
 }  // namespace traingraph::layers

@@ -14,7 +14,7 @@ namespace traingraph {
 struct TRAINGRAPH_API PoolingDescriptor {
   PoolingType pooling_type = PoolingType::Max;
   /// Required.
-  Pair kernel_sizes{0, 0};
+  Pair kernel_size{0, 0};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   PaddingPolicy padding_policy = PaddingPolicy::Same;
@@ -34,8 +34,8 @@ struct TRAINGRAPH_API PoolingDescriptor {
   /// Throws InvalidArgument naming the first bad field.
   void validate() const;
 
-  std::int64_t kernel_height() const { return kernel_sizes[0]; }
-  std::int64_t kernel_width() const { return kernel_sizes[1]; }
+  std::int64_t kernel_height() const { return kernel_size[0]; }
+  std::int64_t kernel_width() const { return kernel_size[1]; }
   std::int64_t stride_in_y() const { return strides[0]; }
   std::int64_t stride_in_x() const { return strides[1]; }
   std::int64_t dilation_rate_in_y() const { return dilation_rates[0]; }
@@ -61,11 +61,11 @@ class TRAINGRAPH_API Pooling : public Layer {
   explicit Pooling(PoolingDescriptor descriptor);
   PoolingDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  protected:
-  Pooling(PoolingDescriptor descriptor, const char* label);
+  Pooling(PoolingDescriptor descriptor, const char* class_name);
 
  private:
   PoolingDescriptor descriptor_;
@@ -76,15 +76,15 @@ class TRAINGRAPH_API Pooling : public Layer {
 class TRAINGRAPH_API MaxPooling : public Pooling {
  public:
   explicit MaxPooling(std::int64_t kernel_size,
-                      PaddingPolicy policy = PaddingPolicy::Valid);
-  MaxPooling(std::int64_t kernel_size, std::int64_t stride,
-             PaddingPolicy policy = PaddingPolicy::Valid);
-  explicit MaxPooling(Pair kernel_sizes,
-                      PaddingPolicy policy = PaddingPolicy::Valid,
+                      PaddingPolicy padding_policy = PaddingPolicy::Valid);
+  MaxPooling(std::int64_t kernel_size, std::int64_t strides,
+             PaddingPolicy padding_policy = PaddingPolicy::Valid);
+  explicit MaxPooling(Pair kernel_size,
+                      PaddingPolicy padding_policy = PaddingPolicy::Valid,
                       Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                       bool ceil_mode = false);
-  MaxPooling(Pair kernel_sizes, Pair strides,
-             PaddingPolicy policy = PaddingPolicy::Valid,
+  MaxPooling(Pair kernel_size, Pair strides,
+             PaddingPolicy padding_policy = PaddingPolicy::Valid,
              Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
              bool ceil_mode = false);
 };
@@ -92,18 +92,18 @@ class TRAINGRAPH_API MaxPooling : public Pooling {
 class TRAINGRAPH_API AveragePooling : public Pooling {
  public:
   explicit AveragePooling(std::int64_t kernel_size,
-                          PaddingPolicy policy = PaddingPolicy::Valid,
+                          PaddingPolicy padding_policy = PaddingPolicy::Valid,
                           bool count_includes_padding = false);
-  AveragePooling(std::int64_t kernel_size, std::int64_t stride,
-                 PaddingPolicy policy = PaddingPolicy::Valid,
+  AveragePooling(std::int64_t kernel_size, std::int64_t strides,
+                 PaddingPolicy padding_policy = PaddingPolicy::Valid,
                  bool count_includes_padding = false);
-  explicit AveragePooling(Pair kernel_sizes,
-                          PaddingPolicy policy = PaddingPolicy::Valid,
+  explicit AveragePooling(Pair kernel_size,
+                          PaddingPolicy padding_policy = PaddingPolicy::Valid,
                           Pair padding_sizes = {},
                           bool count_includes_padding = false,
                           Pair dilation_rates = {1, 1}, bool ceil_mode = false);
-  AveragePooling(Pair kernel_sizes, Pair strides,
-                 PaddingPolicy policy = PaddingPolicy::Valid,
+  AveragePooling(Pair kernel_size, Pair strides,
+                 PaddingPolicy padding_policy = PaddingPolicy::Valid,
                  Pair padding_sizes = {}, bool count_includes_padding = false,
                  Pair dilation_rates = {1, 1}, bool ceil_mode = false);
 };
@@ -111,15 +111,15 @@ class TRAINGRAPH_API AveragePooling : public Pooling {
 class TRAINGRAPH_API L2NormPooling : public Pooling {
  public:
   explicit L2NormPooling(std::int64_t kernel_size,
-                         PaddingPolicy policy = PaddingPolicy::Valid);
-  L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
-                PaddingPolicy policy = PaddingPolicy::Valid);
-  explicit L2NormPooling(Pair kernel_sizes,
-                         PaddingPolicy policy = PaddingPolicy::Valid,
+                         PaddingPolicy padding_policy = PaddingPolicy::Valid);
+  L2NormPooling(std::int64_t kernel_size, std::int64_t strides,
+                PaddingPolicy padding_policy = PaddingPolicy::Valid);
+  explicit L2NormPooling(Pair kernel_size,
+                         PaddingPolicy padding_policy = PaddingPolicy::Valid,
                          Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                          bool ceil_mode = false);
-  L2NormPooling(Pair kernel_sizes, Pair strides,
-                PaddingPolicy policy = PaddingPolicy::Valid,
+  L2NormPooling(Pair kernel_size, Pair strides,
+                PaddingPolicy padding_policy = PaddingPolicy::Valid,
                 Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                 bool ceil_mode = false);
 };

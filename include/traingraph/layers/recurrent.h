@@ -60,7 +60,7 @@ class TRAINGRAPH_API GRU : public Recurrent {
       std::int64_t layer_count = 1);
   bool reset_after() const { return reset_after_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
 
  private:
   bool reset_after_;
@@ -74,7 +74,7 @@ class TRAINGRAPH_API RNN : public Recurrent {
       std::int64_t layer_count = 1);
   ActivationDescriptor activation() const { return activation_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
 
  private:
   ActivationDescriptor activation_;

@@ -67,7 +67,7 @@ class TRAINGRAPH_API InstanceNormalization : public NormalizationLayer {
   /// Mean, then variance, if it has them.
   std::vector<Tensor> statistics() const override;
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -88,7 +88,7 @@ class TRAINGRAPH_API GroupNormalization : public NormalizationLayer {
   std::int64_t feature_channel_count() const { return channels_; }
   std::int64_t group_count() const { return groups_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -107,7 +107,7 @@ class TRAINGRAPH_API LayerNormalization : public NormalizationLayer {
   /// As given; empty: the last ones.
   Shape axes() const { return axes_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

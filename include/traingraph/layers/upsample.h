@@ -28,7 +28,7 @@ class TRAINGRAPH_API Upsample : public Layer {
   SampleMode sample_mode() const { return sample_mode_; }
   bool aligns_corners() const { return aligns_corners_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

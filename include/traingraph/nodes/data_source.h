@@ -17,7 +17,7 @@ namespace traingraph::nodes {
 /// Weights are (out, height, width, in / groups), cross-correlated with the
 /// image. Pairs are (height, width).
 struct ConvolutionDescriptor {
-  Pair kernel_sizes{1, 1};
+  Pair kernel_size{1, 1};
   std::int64_t input_feature_channels = 0;
   std::int64_t output_feature_channels = 0;
   Pair strides{1, 1};
@@ -45,7 +45,7 @@ class TRAINGRAPH_API ConvolutionDataSource {
  public:
   virtual ~ConvolutionDataSource() = default;
   virtual ConvolutionDescriptor descriptor() const = 0;
-  virtual std::string label() const { return {}; }
+  virtual std::string name() const { return {}; }
   /// False: there are none; making the graph throws InvalidArgument.
   virtual bool load() { return true; }
   virtual void purge() {}
@@ -67,7 +67,7 @@ class TRAINGRAPH_API NormalizationDataSource {
  public:
   virtual ~NormalizationDataSource() = default;
   virtual std::int64_t feature_channels() const = 0;
-  virtual std::string label() const { return {}; }
+  virtual std::string name() const { return {}; }
   virtual bool load() { return true; }
   virtual void purge() {}
   virtual std::span<const float> gamma() { return {}; }

@@ -62,7 +62,7 @@ class TRAINGRAPH_API ConvolutionTransposeNode : public TrainableNode {
 
 struct PoolingOptions {
   /// Required.
-  Pair kernel_sizes{0, 0};
+  Pair kernel_size{0, 0};
   /// None: those of the kernel.
   Pair strides{0, 0};
   /// Max only.
@@ -189,7 +189,7 @@ class TRAINGRAPH_API SpatialNormalizationNode : public FilterNode {
 /// pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and
 /// variance of the pixels of the window that are inside the image.
 struct LocalContrastNormalizationOptions {
-  Pair kernel_sizes{5, 5};
+  Pair kernel_size{5, 5};
   float alpha = 1, beta = 0.5f, delta = 1.0f / 1024;
   float p0 = 1, pm = 0, ps = 1;
 };

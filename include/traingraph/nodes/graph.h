@@ -46,8 +46,8 @@ class TRAINGRAPH_API Graph {
   /// Handles of what a run is given, in the order in which nodes were made.
   std::vector<std::string> source_image_handles() const;
   /// Names of what a run returns: result images first, then exported images and
-  /// states. An image has its handle, else the label of its filter; a state's
-  /// are "label.weights" and "label.biases", or "label.gamma" and "label.beta".
+  /// states. An image has its handle, else the name of its filter; a state's
+  /// are "name.weights" and "name.biases", or "name.gamma" and "name.beta".
   std::vector<std::string> result_handles() const;
 
   /// Enqueues a run on images (batch, channels, height, width), by handle.

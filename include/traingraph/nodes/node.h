@@ -73,7 +73,7 @@ class TRAINGRAPH_API StateNode {
   explicit operator bool() const { return filter_ != nullptr; }
   bool operator==(const StateNode&) const = default;
   /// Of the filter: "convolution.state".
-  std::string label() const;
+  std::string name() const;
   /// A graph returns what is in it: of a convolution the gradients of weights
   /// and biases, of a normalization those of gamma and beta. Throws
   /// UnsupportedError for states that only the device can read.
@@ -107,8 +107,8 @@ class TRAINGRAPH_API FilterNode {
   std::string class_name() const;
   /// Errors, reports and pictures use it; unique in a graph. By default the
   /// class's, with a number in the graph: "convolution", "convolution_2".
-  const std::string& label() const;
-  void set_label(std::string label) const;
+  const std::string& name() const;
+  void set_name(std::string name) const;
   std::vector<ImageNode> source_images() const;
   ImageNode result_image() const;
   /// The first of result_states(); empty when there is none.
@@ -135,8 +135,9 @@ class TRAINGRAPH_API FilterNode {
   /// read get the sum of their gradients. Returns the nodes whose results no
   /// other new node reads. Without a handler the gradient of an image has its
   /// handle.
-  std::vector<FilterNode> training_graph(const ImageNode& source_gradient = {},
-                                         const NodeHandler& handler = {}) const;
+  std::vector<FilterNode> training_graph(
+      const ImageNode& source_gradient = {},
+      const NodeHandler& node_handler = {}) const;
 
   explicit FilterNode(std::shared_ptr<FilterState> state)
       : state_(std::move(state)) {}

@@ -40,12 +40,12 @@ def repeated(node: Node, x: Tensor, times: int) -> Tensor:
     """Every head so many times, for groups of queries that share it."""
     samples, heads, length, width = x.shape
     alone = node.reshaped(x, (samples, heads, 1, length, width))
-    together = node.graph.concatenate([alone] * times, dimension=2)
+    together = node.graph.concatenate([alone] * times, axis=2)
     return node.reshaped(together, (samples, heads * times, length, width))
 
 
 def positions(node: Node, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Of queries and keys among all that there ever were."""
+    """Numbers queries and keys among all that there ever were."""
     samples, _, queries, keys = shape
     offset: Array = np.full(samples, node.tensor(4).shape[2] if node.has(4) else 0)
     if node.has(6):
@@ -92,8 +92,8 @@ def attention(node: Node) -> list[Tensor]:
     key = by_heads(node, 1, node.attribute("kv_num_heads"))
     value = by_heads(node, 2, node.attribute("kv_num_heads"))
     if node.has(4):
-        key = node.graph.concatenate([node.tensor(4), key], dimension=2)
-        value = node.graph.concatenate([node.tensor(5), value], dimension=2)
+        key = node.graph.concatenate([node.tensor(4), key], axis=2)
+        value = node.graph.concatenate([node.tensor(5), value], axis=2)
     present = [key, value]
     samples, heads, length, _ = query.shape
     times = heads // key.shape[1]
@@ -123,5 +123,5 @@ def mask_tensor(node: Node, mask: Array) -> Tensor | None:
     if (mask == mask[:1, :1]).all():
         mask = mask[:1, :1]
     values = mask.reshape(-1, *shape[2:])
-    label = node.model.names.label(f"{node.name}.mask")
-    return node.model.parameter_tensor(label, values, is_trained=False)
+    name = node.model.names.unique(f"{node.name}.mask")
+    return node.model.parameter_tensor(name, values, is_trained=False)

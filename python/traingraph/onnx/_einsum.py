@@ -38,7 +38,7 @@ def stretched(node: Node, x: Tensor, labels: str, sizes: dict[str, int]) -> Tens
 
 @maps("Einsum", attributes="equation")
 def einsum(node: Node) -> Tensor:
-    """For "bhqd,bhkd->bhqk": leading bh, rows q, columns k, inner d."""
+    """Multiplies two tensors. "bhqd,bhkd->bhqk" has leading bh, rows q, columns k, inner d."""
     operands, result = terms(node)
     x = node.tensor(0)
     if len(operands) == 1:

@@ -69,14 +69,14 @@ def fills_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> dict[str, Arr
 
 
 def _sizes(shape: Array | None) -> list[int]:
-    """None of a shape that is computed, or that is not valid."""
+    """Gives the sizes; [0], for no elements, where they are computed or not valid."""
     if shape is None or shape.dtype != np.int64 or shape.ndim != 1:
         return [0]
     return [max(int(size), 0) for size in shape]
 
 
 def _number(node: Any) -> Array | None:
-    """None if it is no float32."""
+    """Gives the number, or None if it is no float32."""
     for attribute in node.attribute:
         if attribute.name == "value":
             value = array_of(attribute.t, node.output[0])

@@ -114,7 +114,7 @@ def tile(node: Node) -> Tensor:
         if repeats < 1 or repeats > MOST_REPEATS:
             raise Unmappable(f"it repeats {repeats} times")
         if repeats > 1:
-            x = node.graph.concatenate([x] * repeats, dimension=axis)
+            x = node.graph.concatenate([x] * repeats, axis=axis)
     return x if x is not node.tensor() else node.reshaped(x, node.shape())
 
 
@@ -201,7 +201,7 @@ def pad(node: Node) -> Tensor:
 def cropped(
     node: Node, x: Tensor, before: Sequence[int], after: Sequence[int]
 ) -> Tensor:
-    """Without what padding by less than nothing takes away."""
+    """Cuts off what padding by less than nothing takes away."""
     start = [max(-n, 0) for n in before]
     end = [size - max(-n, 0) for size, n in zip(x.shape, after, strict=True)]
     if any(first >= last for first, last in zip(start, end, strict=True)):
@@ -305,7 +305,7 @@ def scatter_elements(node: Node) -> Tensor:
 def expanded(
     node: Node, positions: Tensor, shape: tuple[int, ...], axis: int
 ) -> Tensor:
-    """Those that are the same on all other axes name slices."""
+    """Expands indices; those that are the same on all other axes name slices."""
     if list(positions.shape) == [n if k == axis else 1 for k, n in enumerate(shape)]:
         return node.reshaped(positions, (-1,))
     if not node.is_constant(1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a model to a graph, node by node.
+"""Makes a graph from a model, node by node.
 
 A value is known, an array on the host, or a tensor of the graph. What follows
 from known values alone is evaluated by ONNX's reference, unless a parameter is
@@ -191,7 +191,7 @@ class Importer(KnownValues):
         tensor = self.tensor(name)
         if not is_given:
             return tensor
-        layer = layers.Reshape(tensor.shape, label=self.names.label(name))
+        layer = layers.Reshape(tensor.shape, name=self.names.unique(name))
         return self.graph.node(layer, tensor)
 
     # --- Nodes ---
@@ -385,10 +385,10 @@ class Importer(KnownValues):
         """Parameters of a layer count under the names that their tensors have."""
         for parameter in layer.parameters:
             name, is_trained = self.named.get(
-                parameter.tensor.tensor_id, (parameter.tensor.label, True)
+                parameter.tensor.tensor_id, (parameter.tensor.name, True)
             )
             parameter.is_updatable = is_trained
             if is_trained:
                 self.parameters[name] = parameter
         for tensor in layer.statistics:
-            self.statistics[tensor.label] = tensor
+            self.statistics[tensor.name] = tensor

@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Of layers, and of tensors, each given once."""
+    """Gives names to layers and to tensors, each once."""
 
     def __init__(self, of_file: Iterable[str]) -> None:
-        self._labels: set[str] = set()
+        self._unique: set[str] = set()
         self._names = set(of_file)
         self._made: set[str] = set()
 
-    def label(self, name: str) -> str:
-        """Labels of layers are unique; names of nodes need not be."""
-        return _free(name, self._labels)
+    def unique(self, name: str) -> str:
+        """Names of layers are unique; names of nodes need not be."""
+        return _free(name, self._unique)
 
     def tensor(self, name: str, source: str = "") -> str:
-        """For a tensor that is made of the file's `source`, whose own name is free
+        """Names a tensor that is made of the file's `source`, whose own name is free
         once; other names of the file are not."""
         if name == source and name not in self._made:
             self._made.add(name)

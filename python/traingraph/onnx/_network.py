@@ -88,7 +88,7 @@ class Window:
         self.pads = large + small if is_lower else small + large
 
     def arguments(self) -> dict[str, Any]:
-        """As traingraph's ops take them: two axes, (top, bottom, left, right)."""
+        """Gives the window as traingraph's ops take it: two axes, (top, bottom, left, right)."""
         missing = 2 - len(self.kernel)
         half = len(self.pads) // 2
         before = [0] * missing + self.pads[:half]
@@ -99,7 +99,7 @@ class Window:
             "padding": (before[0], after[0], before[1], after[1]),
         }
 
-    def kernel_sizes(self) -> list[int]:
+    def kernel_size(self) -> list[int]:
         return [1] * (2 - len(self.kernel)) + self.kernel
 
 
@@ -208,7 +208,7 @@ def transposed_sizes(node: Node, window: Window, x: Tensor) -> list[int]:
 def result_sizes(
     sizes: list[int], full: list[int], window: Window, extras: list[int]
 ) -> list[int]:
-    """Those of an unpadded result, and up to a stride less one more."""
+    """Checks sizes: those of an unpadded result, and up to a stride less one more."""
     for size, most, stride, extra in zip(
         sizes, full, window.strides, extras, strict=True
     ):
@@ -232,7 +232,7 @@ def pool(node: Node) -> Sequence[Tensor | None]:
     pad_automatically(node, window, x.shape[2:])
     if node.attribute("ceil_mode", 0):
         return [ceil_pool(node, window), None]
-    arguments = {"kernel_sizes": window.kernel_sizes(), **window.arguments()}
+    arguments = {"kernel_size": window.kernel_size(), **window.arguments()}
     if node.op_type == "AveragePool":
         y = node.graph.average_pool_2d(
             image(node, x),
@@ -247,13 +247,13 @@ def pool(node: Node) -> Sequence[Tensor | None]:
 
 
 def ceil_pool(node: Node, window: Window) -> Tensor:
-    """By the layer, which has one padding for both sides of an axis."""
+    """Pools by the layer, which has one padding for both sides of an axis."""
     half = len(window.pads) // 2
     if window.pads[:half] != window.pads[half:]:
         raise Unmappable("with ceil_mode both sides are padded alike")
     layer = layers.Pooling(
         "average" if node.op_type == "AveragePool" else "max",
-        window.kernel_sizes()[-2:] if len(window.kernel) == 2 else window.kernel,
+        window.kernel_size()[-2:] if len(window.kernel) == 2 else window.kernel,
         window.strides,
         window.pads[:half],
         dilation_rates=window.dilations,

@@ -62,37 +62,37 @@ class _Named:
             return call
         return partial(call, name=self._node.name)
 
-    # Those of a Graph make layers without a label.
+    # Those of a Graph make layers without a name.
 
     def reshape(self, shape: Sequence[int], x: Tensor) -> Tensor:
         return self._node.layer(layers.Reshape(shape), x)
 
-    def transpose(self, dimensions: Sequence[int], x: Tensor) -> Tensor:
-        return self._node.layer(layers.Transpose(dimensions), x)
+    def transpose(self, axes: Sequence[int], x: Tensor) -> Tensor:
+        return self._node.layer(layers.Transpose(axes), x)
 
-    def concatenate(self, sources: Sequence[Tensor], dimension: int = 1) -> Tensor:
-        return self._node.layer(layers.Concatenation(dimension), *sources)
+    def concatenate(self, sources: Sequence[Tensor], axis: int = 1) -> Tensor:
+        return self._node.layer(layers.Concatenation(axis), *sources)
 
-    def split(self, x: Tensor, parts: Any, dimension: int) -> list[Tensor]:
-        layer = layers.Split(parts, dimension)
+    def split(self, x: Tensor, parts: Any, axis: int) -> list[Tensor]:
+        layer = layers.Split(parts, axis)
         self._node.layer(layer, x)
         return self._node.model.graph.result_tensors(layer)
 
     def select(self, sources: Sequence[Tensor], condition: Tensor) -> Tensor:
         return self._node.layer(layers.Selection(), condition, *sources)
 
-    def gather(self, dimension: int, x: Tensor, indices: Tensor) -> Tensor:
-        return self._node.layer(layers.Gather(dimension), x, indices)
+    def gather(self, axis: int, x: Tensor, indices: Tensor) -> Tensor:
+        return self._node.layer(layers.Gather(axis), x, indices)
 
     def scatter(
         self,
-        dimension: int,
+        axis: int,
         x: Tensor,
         indices: Tensor,
         copy_from: Tensor,
         reduction_type: Any = "none",
     ) -> Tensor:
-        layer = layers.Scatter(dimension, reduction_type)
+        layer = layers.Scatter(axis, reduction_type)
         return self._node.layer(layer, x, indices, copy_from)
 
 
@@ -140,8 +140,8 @@ class Node:
         array = self.constant(index)  # raises where it is computed
         if self.names[index] not in self.model.sized:
             return self.tensor(index)
-        label = self.model.names.label(self.names[index])
-        return self.model.parameter_tensor(label, array, is_trained=False)
+        unique = self.model.names.unique(self.names[index])
+        return self.model.parameter_tensor(unique, array, is_trained=False)
 
     def _source(self, name: str) -> Tensor:
         """One for all that is made of this node: see _sized.py."""
@@ -150,7 +150,7 @@ class Node:
         return self.sources[name]
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
-        """As ONNX has it: a tensor here has one axis at least."""
+        """Gives the shape that ONNX has: a tensor here has one axis at least."""
         return self.model.shape_of(self.tensor(index))
 
     def is_constant(self, index: int) -> bool:
@@ -179,7 +179,7 @@ class Node:
     # --- Steps ---
 
     def layer(self, layer: layers.Layer, *sources: Tensor) -> Tensor:
-        layer.label = self.model.names.label(self.name)
+        layer.name = self.model.names.unique(self.name)
         result = self.graph.node(layer, list(sources))
         self.model.adopt(layer)
         return result

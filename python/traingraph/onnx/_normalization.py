@@ -42,8 +42,8 @@ def statistic(node: Node, index: int) -> Tensor:
     name = node.names[index]
     array = node.constant(index)
     own = node.model.names.tensor(f"{name} of {node.name}")
-    label = name if name not in node.model.statistics else own
-    return node.model.parameter_tensor(label, array, is_trained=False)
+    unique = name if name not in node.model.statistics else own
+    return node.model.parameter_tensor(unique, array, is_trained=False)
 
 
 @maps(
@@ -67,7 +67,7 @@ def batch_normalization(node: Node) -> Sequence[Tensor | None]:
             momentum=node.attribute("momentum", 0.9),
             name=node.name,
         )
-        node.model.statistics.update({t.label: t for t in (mean, variance)})
+        node.model.statistics.update({t.name: t for t in (mean, variance)})
         return [y, *[None] * (len(node.outputs) - 1)]
     layer = layers.BatchNormalization(
         x.shape[1],
@@ -131,7 +131,7 @@ def layer_normalization(node: Node) -> Sequence[Tensor | None]:
 
 @maps("LRN", attributes="alpha beta bias size")
 def local_response_normalization(node: Node) -> Tensor:
-    """By means over windows of channels, which are rows of an image for it."""
+    """Takes means over windows of channels, which are rows of an image for it."""
     x = node.tensor()
     if len(x.shape) < 3:
         raise Unmappable(f"its source has spatial axes; this is {x.shape}")
@@ -142,7 +142,7 @@ def local_response_normalization(node: Node) -> Tensor:
     )
     means = node.graph.average_pool_2d(
         rows,
-        kernel_sizes=(size, 1),
+        kernel_size=(size, 1),
         padding=((size - 1) // 2, size // 2, 0, 0),
         count_includes_padding=True,
     )
@@ -152,7 +152,7 @@ def local_response_normalization(node: Node) -> Tensor:
         node.attribute("bias", 1.0),
     )
     power = node.model.parameter_tensor(
-        node.model.names.label(f"{node.name}.beta"),
+        node.model.names.unique(f"{node.name}.beta"),
         np.full(1, -node.attribute("beta", 0.75), np.float32),
         is_trained=False,
     )

@@ -21,7 +21,7 @@ class Unmappable(Exception):
 def unsupported(
     call: str, problems: Sequence[tuple[str, str, str]]
 ) -> UnsupportedError:
-    """Of (op, node, reason), one a line; the first is what the fields say."""
+    """Makes an error of (op, node, reason), one a line; the first is what the fields say."""
     lines = [f'[{op} "{node}"] {reason}' for op, node, reason in problems]
     count = "1 node has" if len(lines) == 1 else f"{len(lines)} nodes have"
     return UnsupportedError(

@@ -267,7 +267,7 @@ class Sizes:
 
 
 def _symbols(value: Any) -> list[str | None]:
-    """By axis: None where the size is known."""
+    """Lists symbols by axis: None where the size is known."""
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
         raise unsupported(
@@ -298,7 +298,7 @@ def _factors(inputs: Mapping[str, list[str | None]]) -> dict[str, tuple[int, str
 
 
 def type_name(number: int) -> str:
-    """Of ONNX's number of a type: "double"."""
+    """Names ONNX's number of a type: "double"."""
     types = onnx.TensorProto.DataType
     if number not in types.values():
         return f"type {number}"

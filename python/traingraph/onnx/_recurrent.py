@@ -31,7 +31,7 @@ def reordered(array: Array) -> Array:
 
 
 def all_peepholes(array: Array) -> Array:
-    """Those of input, output and forget gate; the cell's are zero."""
+    """Orders the peepholes of input, output and forget gate; the cell's are zero."""
     i, o, f = np.split(array, 3)
     return np.concatenate([i, f, np.zeros_like(i), o])
 
@@ -69,7 +69,7 @@ class Directions:
                 raise Unmappable(f"there is no {name}")
 
     def _activations(self, default: list[str]) -> list[str]:
-        """As a layer takes them: the same in all directions."""
+        """Gives activations as a layer takes them: the same in all directions."""
         given = self.node.attribute("activations")
         if given is None:
             given = default
@@ -86,7 +86,7 @@ class Directions:
         return np.repeat(self.node.constant(index), repeats, axis=0)
 
     def biases(self, gates: int) -> tuple[list[Array], list[Array]]:
-        """Of the source and of the state, for each direction."""
+        """Gives the biases of the source and those of the state, for each direction."""
         both = np.zeros((self.count, 2 * gates * self.hidden), np.float32)
         if self.node.has(3):
             both = self.sets(3)
@@ -103,22 +103,22 @@ class Directions:
             names = [f"{given}{word}.forward", f"{given}{word}.backward"]
         result = []
         for name, array in zip(names, arrays, strict=True):
-            label = node.model.names.tensor(name, given)
+            unique = node.model.names.tensor(name, given)
             # The forward half of a layer that is read backward alone is no weight.
             is_read = not (self.is_reverse and name.endswith(".forward"))
-            tensor = node.model.parameter_tensor(label, array, is_trained and is_read)
+            tensor = node.model.parameter_tensor(unique, array, is_trained and is_read)
             result.append(tensor)
         return result
 
     def options(self) -> dict[str, Any]:
         return {
-            "is_bidirectional": self.count == 2,
+            "bidirectional": self.count == 2,
             "batch_first": self.is_batch_first,
             "result_mode": "output_and_states",
         }
 
     def states(self, count: int) -> list[Tensor]:
-        """None where all begin with zeros, which is what a layer does anyway."""
+        """Gives the states, or None where all begin with zeros, as a layer does anyway."""
         node = self.node
         given = [i for i in (5, 6)[:count] if node.has(i)]
         if all(node.is_constant(i) and not node.constant(i).any() for i in given):
@@ -143,7 +143,7 @@ class Directions:
         return self.results(y, lasts)
 
     def results(self, y: Tensor, lasts: list[Tensor]) -> list[Tensor]:
-        """As ONNX has them, of all steps (time, N, directions * hidden), or with the
+        """Gives results as ONNX has them, of all steps (time, N, directions * hidden), or with the
         first two axes exchanged, and of the last ones."""
         node, hidden = self.node, self.hidden
         directions = 1 if self.is_reverse else self.count

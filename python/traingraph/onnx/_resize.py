@@ -110,7 +110,7 @@ def resize(node: Node) -> Tensor:
 
 
 def sizes_of(node: Node, x: Tensor) -> tuple[list[int], list[float]]:
-    """Of all axes: the result's sizes, and the scales that positions follow."""
+    """Gives, for all axes, the result's sizes and the scales that positions follow."""
     rank = len(x.shape)
     axes = [node.axis(k, rank) for k in node.attribute("axes", range(rank))]
     index = 1 if node.op_type == "Upsample" or node.opset < 11 else 2

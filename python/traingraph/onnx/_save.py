@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a compiled graph to an ONNX model, op by op."""
+"""Makes an ONNX model from a compiled graph, op by op."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def refuse(step: Step) -> None:
 
 
 def output_of(listing: dict[str, Any]) -> dict[str, int]:
-    """Of a graph that declares none: what its last node gives."""
+    """Gives what the last node does, for a graph that declares no output."""
     if listing["result"] < 0:
         raise invalid("save", "the graph has no nodes", expected="a node", got="none")
     return {"output": listing["result"]}

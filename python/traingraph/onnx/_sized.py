@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def least(array: Array) -> Array:
-    """With one entry on each axis along which all are the same."""
+    """Keeps one entry on each axis along which all are the same."""
     for axis in range(array.ndim):
         first = np.take(array, [0], axis)
         if np.array_equal(array, np.broadcast_to(first, array.shape)):

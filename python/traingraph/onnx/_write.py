@@ -100,7 +100,7 @@ class Writer:
     # --- The batch ---
 
     def sizes(self, value: int) -> list[int]:
-        """For Reshape: the batch axis is what remains."""
+        """Gives the sizes for Reshape: the batch axis is what remains."""
         listed = self.values[value]
         shape = list(listed["shape"])
         if self.is_symbolic and listed["batch_axis"] >= 0:

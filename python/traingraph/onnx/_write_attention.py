@@ -41,7 +41,7 @@ class Mask(NamedTuple):
 
 
 def hidden_scores(step: Step) -> list[Mask]:
-    """Of Booleans: what does not count."""
+    """Makes Booleans that say which scores do not count."""
     masks = []
     if step.has(3):
         keys = step.reshape(step.input(3), [-1, 1, 1, step.shape(3)[1]])

@@ -18,7 +18,7 @@ def reshape(step: Step) -> None:
 
 @exports("transpose")
 def transpose(step: Step) -> None:
-    step.finish("Transpose", step.input(), perm=list(step.attributes["dimensions"]))
+    step.finish("Transpose", step.input(), perm=list(step.attributes["axes"]))
 
 
 @exports("concatenate")

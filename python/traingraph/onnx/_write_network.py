@@ -92,7 +92,7 @@ def transposed_convolution(step: Step) -> None:
 def padded_apart(step: Step, sizes: dict[str, Any], filler: float | None) -> str:
     """The source, with the pads that ONNX Runtime refuses as those of a pooling
     window: as many as the window reads, or more. `filler` is what they count for."""
-    kernel = step.attributes["kernel_sizes"]
+    kernel = step.attributes["kernel_size"]
     if all(p < k for p, k in zip(sizes["pads"], [*kernel, *kernel], strict=True)):
         return step.input()
     if filler is None:
@@ -105,7 +105,7 @@ def padded_apart(step: Step, sizes: dict[str, Any], filler: float | None) -> str
 
 @exports("max_pool_2d")
 def max_pool(step: Step) -> None:
-    kernel = list(step.attributes["kernel_sizes"])
+    kernel = list(step.attributes["kernel_size"])
     attributes = window(step)
     source = padded_apart(step, attributes, -np.inf)
     step.finish("MaxPool", source, kernel_shape=kernel, **attributes)
@@ -121,7 +121,7 @@ def average_pool(step: Step) -> None:
     step.finish(
         "AveragePool",
         source,
-        kernel_shape=list(step.attributes["kernel_sizes"]),
+        kernel_shape=list(step.attributes["kernel_size"]),
         count_include_pad=int(counts),
         **attributes,
     )

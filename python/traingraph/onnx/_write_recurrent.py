@@ -83,11 +83,11 @@ class Gates:
         writer = self.step.writer
         bias = self.ordered(self.bias)[0]
         rest = np.zeros_like(bias) if of_state is None else of_state
-        label = writer.values[self.step.sources[1]]["name"]
+        name = writer.values[self.step.sources[1]]["name"]
         return [
             self.source,
             writer.constant(self.ordered(self.weights), self.names[0]),
-            writer.constant(self.ordered(self.recurrent), label),
+            writer.constant(self.ordered(self.recurrent), name),
             writer.constant(np.concatenate([bias, rest])[None], self.names[1]),
         ]
 

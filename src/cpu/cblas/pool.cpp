@@ -20,8 +20,8 @@ namespace {
 constexpr std::int64_t kMostTaps = 32;
 
 bool is_small(const PoolWindow& w) {
-  return w.kernel_sizes[0] <= kMostTaps && w.kernel_sizes[1] <= kMostTaps &&
-         w.kernel_sizes[0] * w.kernel_sizes[1] <= kMostTaps;
+  return w.kernel_size[0] <= kMostTaps && w.kernel_size[1] <= kMostTaps &&
+         w.kernel_size[0] * w.kernel_size[1] <= kMostTaps;
 }
 
 struct PoolSizes {
@@ -51,9 +51,9 @@ struct PoolSizes {
 /// each tap; samples are `strides[1]` apart.
 template <class Use>
 void for_each_row(const PoolSizes& s, const Use& use) {
-  for (std::int64_t i = 0; i < s.window.kernel_sizes[0]; ++i) {
+  for (std::int64_t i = 0; i < s.window.kernel_size[0]; ++i) {
     const Tap rows = s.row_tap(i);
-    for (std::int64_t j = 0; j < s.window.kernel_sizes[1]; ++j) {
+    for (std::int64_t j = 0; j < s.window.kernel_size[1]; ++j) {
       const Tap columns = s.column_tap(j);
       for (std::int64_t row = rows.begin; row < rows.end; ++row) {
         use((row * rows.stride + rows.offset) * s.width +
@@ -68,7 +68,7 @@ void for_each_row(const PoolSizes& s, const Use& use) {
 template <class F>
 void for_each_plane(const PoolSizes& s, const F& f) {
   const std::int64_t work =
-      s.out_size() * s.window.kernel_sizes[0] * s.window.kernel_sizes[1];
+      s.out_size() * s.window.kernel_size[0] * s.window.kernel_size[1];
   parallel_for(
       s.planes, std::max<std::int64_t>(1, kCheapGrain / work),
       [&](std::int64_t begin, std::int64_t end) {
@@ -82,7 +82,7 @@ void for_each_plane(const PoolSizes& s, const F& f) {
 using Places = std::vector<std::int32_t>;
 
 Places find_places(const PoolSizes& s) {
-  const Pair& kernel = s.window.kernel_sizes;
+  const Pair& kernel = s.window.kernel_size;
   Places places(kernel[0] * kernel[1] * s.out_size(), -1);
   std::int64_t tap = 0;
   for (std::int64_t i = 0; i < kernel[0]; ++i) {
@@ -143,7 +143,7 @@ void max_pool_gradient(const PoolSizes& s, const float* gradient,
 /// The samples that each output divides by.
 std::vector<float> find_counts(const PoolSizes& s, bool counts_padding) {
   std::vector<float> counts(s.out_size());
-  const Pair& kernel = s.window.kernel_sizes;
+  const Pair& kernel = s.window.kernel_size;
   if (counts_padding) {
     std::ranges::fill(counts, static_cast<float>(kernel[0] * kernel[1]));
     return counts;

@@ -17,7 +17,7 @@ using Backward = dnnl::pooling_backward::primitive_desc;
 
 bool is_mostly_padding(const PoolWindow& w, const memory::dims& image) {
   for (int i = 0; i < 2; ++i) {
-    const std::int64_t span = (w.kernel_sizes[i] - 1) * w.dilation_rates[i] + 1;
+    const std::int64_t span = (w.kernel_size[i] - 1) * w.dilation_rates[i] + 1;
     if (span > 2 * image[2 + i]) return true;
   }
   return false;
@@ -26,7 +26,7 @@ bool is_mostly_padding(const PoolWindow& w, const memory::dims& image) {
 /// oneDNN adds up a window one by one in float32: over 250,000 samples the sum
 /// is off by 4e-5.
 bool is_long_sum(const PoolWindow& w) {
-  return w.kernel_sizes[0] * w.kernel_sizes[1] > 32;
+  return w.kernel_size[0] * w.kernel_size[1] > 32;
 }
 
 struct Pooling {
@@ -38,7 +38,7 @@ struct Pooling {
       : kind(algorithm),
         window(w),
         strides{w.strides[0], w.strides[1]},
-        kernel{w.kernel_sizes[0], w.kernel_sizes[1]},
+        kernel{w.kernel_size[0], w.kernel_size[1]},
         dilations{w.dilation_rates[0] - 1, w.dilation_rates[1] - 1},
         padding_begin{w.padding[0], w.padding[2]},
         padding_end{w.padding[1], w.padding[3]} {}

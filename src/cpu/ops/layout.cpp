@@ -75,16 +75,16 @@ void emit_copy(NodeLowering& lowering, const WindowCopy& copy) {
 }
 
 /// Strides of the source in the order of the result's axes.
-Shape permuted(const Shape& values, const Shape& dimensions) {
+Shape permuted(const Shape& values, const Shape& axes) {
   Shape result;
-  for (std::int64_t axis : dimensions) result.push_back(values[axis]);
+  for (std::int64_t axis : axes) result.push_back(values[axis]);
   return result;
 }
 
 /// Do axes with more than one element keep their order?
-bool keeps_order(const Shape& shape, const Shape& dimensions) {
+bool keeps_order(const Shape& shape, const Shape& axes) {
   std::int64_t last = -1;
-  for (std::int64_t axis : dimensions) {
+  for (std::int64_t axis : axes) {
     if (shape[axis] == 1) continue;
     if (axis < last) return false;
     last = axis;
@@ -97,12 +97,12 @@ bool keeps_order(const Shape& shape, const Shape& dimensions) {
 void lower_reshape(NodeLowering& lowering) { lowering.alias(0, 0); }
 
 void lower_transpose(NodeLowering& lowering) {
-  const Shape& dimensions = lowering.attrs<TransposeAttrs>().dimensions;
+  const Shape& axes = lowering.attrs<TransposeAttrs>().axes;
   const TensorDescriptor& source = lowering.input_desc(0);
   const Shape& target = lowering.result_shape(0);
-  if (keeps_order(source.shape, dimensions)) return lowering.alias(0, 0);
+  if (keeps_order(source.shape, axes)) return lowering.alias(0, 0);
 
-  const Shape strides = permuted(element_strides(source.shape), dimensions);
+  const Shape strides = permuted(element_strides(source.shape), axes);
   const std::size_t element_bytes = size_of(source.data_type);
   if (element_bytes != 1 && element_bytes != 4) {
     return emit_copy(

@@ -41,7 +41,7 @@ struct Taps {
     first = start + skipped * step;
     const std::int64_t inside =
         first < size ? (size - 1 - first) / step + 1 : 0;
-    count = std::clamp<std::int64_t>(w.kernel_sizes[axis] - skipped, 0, inside);
+    count = std::clamp<std::int64_t>(w.kernel_size[axis] - skipped, 0, inside);
   }
 };
 
@@ -105,7 +105,7 @@ void for_outputs(const Geometry& g, Use use) {
 /// What an average divides by.
 float divisor(const Geometry& g, const Window& window, bool counts_padding) {
   if (counts_padding) {
-    const Pair& kernel = g.window.kernel_sizes;
+    const Pair& kernel = g.window.kernel_size;
     return static_cast<float>(kernel[0] * kernel[1]);
   }
   return static_cast<float>(window.count());
@@ -161,7 +161,7 @@ std::int64_t tap_at(const Geometry& g, std::int64_t row, std::int64_t column,
   const PoolWindow& w = g.window;
   const std::int64_t top = row * w.strides[0] - w.padding[0],
                      left = column * w.strides[1] - w.padding[2];
-  return (position / g.width - top) / w.dilation_rates[0] * w.kernel_sizes[1] +
+  return (position / g.width - top) / w.dilation_rates[0] * w.kernel_size[1] +
          (position % g.width - left) / w.dilation_rates[1];
 }
 

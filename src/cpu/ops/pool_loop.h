@@ -12,12 +12,12 @@ namespace traingraph::cpu {
 
 /// Both pooling families in one shape.
 struct PoolWindow {
-  Pair kernel_sizes, strides, dilation_rates;
+  Pair kernel_size, strides, dilation_rates;
   Padding padding;
 };
 template <class Attrs>
 PoolWindow window_of(const Attrs& attrs) {
-  return {attrs.kernel_sizes, attrs.strides, attrs.dilation_rates,
+  return {attrs.kernel_size, attrs.strides, attrs.dilation_rates,
           attrs.padding};
 }
 

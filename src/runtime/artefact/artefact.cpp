@@ -133,7 +133,7 @@ class FirstValues {
     TensorState& state = *merged_.objects.tensors[index].state();
     if (entry.data.empty()) {
       if (!entry.initializer) {
-        throw std::runtime_error("\"" + entry.label + "\" has no first value");
+        throw std::runtime_error("\"" + entry.name + "\" has no first value");
       }
       initialize_host(state, *entry.initializer);
       return;
@@ -221,7 +221,7 @@ void load_into(Session& session, bool trains, const std::filesystem::path& path,
     if (!is_limit) throw std::runtime_error("max_gpu_ms is negative");
     compile_loaded(session, device, std::move(merged),
                    {.fuses = stored.fuses,
-                    .reuses_memory = stored.reuses_memory,
+                    .reuse_memory = stored.reuse_memory,
                     .max_gpu_ms = stored.max_gpu_ms});
   });
   take_state(session, from, has_state, options.optimizer);

@@ -56,7 +56,7 @@ class TableCheck {
                   : entry.desc.data_type == value.desc.data_type &&
                         entry.desc.size_bytes() == value.desc.size_bytes();
     require(fits && entry.is_result == is_result,
-            "tensor \"" + entry.label + "\" is not what its value is");
+            "tensor \"" + entry.name + "\" is not what its value is");
   }
 
   void check_result(ValueId id) const {
@@ -133,7 +133,7 @@ class TableCheck {
       require((!value || value->role == Role::Variable) &&
                   is_float(tensors_[tensor].desc.data_type) &&
                   !tensors_[tensor].is_result && seen.insert(tensor).second,
-              "tensor \"" + tensors_[tensor].label + "\" is no parameter");
+              "tensor \"" + tensors_[tensor].name + "\" is no parameter");
     }
     const auto is_scale = [](float x) { return std::isfinite(x) && x >= 0; };
     require(graph_.rules.size() <= graph_.trainable.size() &&

@@ -2,6 +2,8 @@
 #include "runtime/artefact/graph_json.h"
 
 #include <algorithm>
+#include <string_view>
+#include <variant>
 
 #include "graph/attributes.h"
 #include "graph/op_def.h"
@@ -15,10 +17,19 @@ namespace {
 
 constexpr const char* kGraph = "graph";
 
+/// Files keep the names that their attributes had first, so that versions
+/// before a change of names and after it read the same files.
+const char* name_in_file(const Attributes& attributes, const char* name) {
+  const std::string_view own = name;
+  if (own == "kernel_size") return "kernel_sizes";
+  const bool is_transpose = std::holds_alternative<TransposeAttrs>(attributes);
+  return is_transpose && own == "axes" ? "dimensions" : name;
+}
+
 Json written_attributes(const Attributes& attributes) {
   Json result = Json::object();
   for_each_field(attributes, [&](const char* name, const auto& value) {
-    result[name] = written(value);
+    result[name_in_file(attributes, name)] = written(value);
   });
   return result;
 }
@@ -28,7 +39,8 @@ void read_attributes(const Json& from, Attributes& attributes) {
   if (!from.is_object()) throw std::runtime_error("attributes are no object");
   std::size_t known = 0;
   JsonReader reader(from);
-  for_each_field(attributes, [&](const char* name, auto& value) {
+  for_each_field(attributes, [&](const char* own_name, auto& value) {
+    const char* const name = name_in_file(attributes, own_name);
     if (!from.contains(name)) return;
     reader(name, value);
     ++known;

@@ -62,11 +62,11 @@ ValueId random_state_of(const MergedGraph& graph) {
 Tensor make_tensor(const TensorEntry& entry) {
   Tensor tensor =
       entry.sequence_lengths.empty()
-          ? Tensor(entry.desc, entry.label, entry.batch_axis)
+          ? Tensor(entry.desc, entry.name, entry.batch_axis)
           : Tensor(SequenceDescriptor(entry.desc.shape, entry.sequence_lengths,
                                       entry.sorted_sequences,
                                       entry.desc.data_type),
-                   entry.label, entry.batch_axis);
+                   entry.name, entry.batch_axis);
   tensor.state()->is_result = entry.is_result;
   tensor.state()->initializer = entry.initializer;
   return tensor;
@@ -239,7 +239,7 @@ GivenTensors find_given(const std::vector<TensorEntry>& entries,
   GivenTensors found;
   std::unordered_set<std::uint64_t> seen;
   for (const auto& [name, tensor] : given) {
-    const auto it = std::ranges::find(entries, name, &TensorEntry::label);
+    const auto it = std::ranges::find(entries, name, &TensorEntry::name);
     if (name.empty() || it == entries.end()) {
       throw InvalidArgument(
           ErrorInfo{.op = "load",

@@ -56,7 +56,7 @@ TensorEntry store(const Tensor& tensor, const TensorInfo& info,
     entry.sorted_sequences = state.sequences->sorted_sequences;
   }
   const std::scoped_lock lock(state.mutex);
-  entry.label = state.label;
+  entry.name = state.name;
   entry.initializer = state.initializer;
   return entry;
 }
@@ -80,9 +80,9 @@ class DataNames {
       into_.graph.constants.push_back(entry.data);
     } else if (value.role == Role::Variable && !entry.initializer) {
       // In files with state it is there by its name.
-      const bool is_state = taken_.contains(entry.label);
-      entry.data = entry.label;
-      if (!has_state_ || !is_state) add(entry, value.tensor, entry.label);
+      const bool is_state = taken_.contains(entry.name);
+      entry.data = entry.name;
+      if (!has_state_ || !is_state) add(entry, value.tensor, entry.name);
     }
   }
 
@@ -136,7 +136,7 @@ GraphAndData store_graph(const Session& session,
   if (optimizer) stored.optimizer = store_optimizer(*optimizer);
   const CompilerOptions& options = session.batches->options();
   stored.options = {.fuses = options.fuses,
-                    .reuses_memory = options.reuses_memory,
+                    .reuse_memory = options.reuse_memory,
                     .max_gpu_ms = options.max_gpu_ms};
   return result;
 }

@@ -52,7 +52,7 @@ void visit_fields(V& visit, IsA<Initializer> auto& x) {
 
 template <class V>
 void visit_fields(V& visit, IsA<TensorEntry> auto& x) {
-  visit("label", x.label);
+  visit("label", x.name);
   visit("is", x.desc);
   visit.later("batch_axis", x.batch_axis);
   visit.later("sequence_lengths", x.sequence_lengths);
@@ -145,7 +145,7 @@ void visit_fields(V& visit, IsA<Schedule::Piece> auto& x) {
 template <class V>
 void visit_fields(V& visit, IsA<StoredOptions> auto& x) {
   visit.later("fuses", x.fuses);
-  visit.later("reuses_memory", x.reuses_memory);
+  visit.later("reuses_memory", x.reuse_memory);
   visit.later("max_gpu_ms", x.max_gpu_ms);
   // Here go options of compile().
 }

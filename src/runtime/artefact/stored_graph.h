@@ -43,7 +43,7 @@ struct StoredNode {
 
 /// A tensor that the user, or a layer, made.
 struct TensorEntry {
-  std::string label;  // empty: it has none
+  std::string name;  // empty: it has none
   TensorDescriptor desc;
   std::optional<int> batch_axis;
   /// Of sequences.
@@ -66,7 +66,7 @@ struct StoredOptimizer {
 /// What compile() was told and the merged graph does not say.
 struct StoredOptions {
   bool fuses = true;
-  bool reuses_memory = true;
+  bool reuse_memory = true;
   double max_gpu_ms = 0;
 };
 

@@ -42,13 +42,13 @@ std::string nearest(std::vector<std::string> names, std::string_view to) {
   return text;
 }
 
-std::vector<std::string> labels_of(const Session& session) {
-  std::vector<std::string> labels;
+std::vector<std::string> names_of(const Session& session) {
+  std::vector<std::string> names;
   const TensorIndex count = session.batches->graph().rates;
   for (TensorIndex i = 0; i < count; ++i) {
-    labels.push_back(session.objects.tensors[i].label());
+    names.push_back(session.objects.tensors[i].name());
   }
-  return labels;
+  return names;
 }
 
 }  // namespace
@@ -80,9 +80,9 @@ Tensor CompiledGraph::tensor(std::string_view name) const {
       .what = found.empty() ? "the graph has no tensor of this name"
                             : "several tensors have this name",
       .expected = found.empty()
-                      ? "a name such as " + nearest(labels_of(*session_), name)
+                      ? "a name such as " + nearest(names_of(*session_), name)
                       : "a name that one tensor has",
-      .hint = found.empty() ? "" : "Give tensors labels of their own."});
+      .hint = found.empty() ? "" : "Give tensors names of their own."});
 }
 
 }  // namespace traingraph

@@ -262,8 +262,8 @@ std::vector<StateTensor> CompiledGraph::state_tensors(
   return listed(state_of("state_tensors", *session_, with_optimizer));
 }
 
-void CompiledGraph::read_state(DataList into) const {
-  constexpr const char* kCall = "read_state";
+void CompiledGraph::read_state_dict(DataList into) const {
+  constexpr const char* kCall = "read_state_dict";
   const GroupLock lock(kCall, *session_);
   const auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
   const EntriesByName known = by_name(entries);
@@ -289,8 +289,8 @@ void CompiledGraph::read_state(DataList into) const {
                {.begin = begin, .take = take, .end = [] {}});
 }
 
-RestoreReport CompiledGraph::load_state(DataList from, bool strict) {
-  constexpr const char* kCall = "load_state";
+RestoreReport CompiledGraph::load_state_dict(DataList from, bool strict) {
+  constexpr const char* kCall = "load_state_dict";
   const GroupLock lock(kCall, *session_);
   auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
   const EntriesByName known = by_name(entries);

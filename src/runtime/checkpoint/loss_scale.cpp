@@ -48,8 +48,7 @@ void require_factor(float factor) {
   constexpr int kMostExponent = 24;
   const bool is_power = std::frexp(factor, &exponent) == 0.5f;
   if (is_power && std::abs(exponent - 1) <= kMostExponent) return;
-  throw InvalidArgument(ErrorInfo{.op = "set_loss_scale",
-                                  .node = "factor",
+  throw InvalidArgument(ErrorInfo{.op = "loss_scale",
                                   .what = "the loss scale is out of range",
                                   .expected = "a power of two, 2^-24 to 2^24",
                                   .got = format_value(factor)});
@@ -67,7 +66,7 @@ std::int64_t TrainingGraph::updates_left_out() const {
 }
 
 void TrainingGraph::set_loss_scale(float factor) {
-  constexpr const char* kCall = "set_loss_scale";
+  constexpr const char* kCall = "loss_scale";
   require_factor(factor);
   const GroupLock lock(kCall, *session_);
   const StateEntry entry = entry_of(kCall, *session_);

@@ -13,19 +13,19 @@
 namespace traingraph {
 namespace {
 
-/// Labels that were chosen, by the user or after a layer.
+/// Names that were chosen, by the user or after a layer.
 std::string require_name(const char* call, const Tensor& tensor) {
   {
     const std::scoped_lock lock(tensor.state()->mutex);
-    if (!tensor.state()->label.empty()) return tensor.state()->label;
+    if (!tensor.state()->name.empty()) return tensor.state()->name;
   }
   throw InvalidArgument(
       ErrorInfo{.op = call,
-                .node = tensor.label(),
+                .node = tensor.name(),
                 .what = "a tensor that is trained has no name, by which "
                         "another process could know it",
-                .expected = "a label",
-                .hint = "Give it one: set_label(), or where it is made."});
+                .expected = "a name",
+                .hint = "Give it one where it is made, or later."});
 }
 
 void require_unique(const char* call, const std::vector<StateEntry>& entries) {
@@ -44,7 +44,7 @@ void require_unique(const char* call, const std::vector<StateEntry>& entries) {
         .expected = "a name of its own for each",
         .got = is_new ? ""
                       : std::string(kind(*it->second)) + " and " + kind(entry),
-        .hint = "Give layers, or tensors with set_label(), other labels."});
+        .hint = "Give layers, or tensors, other names."});
   }
 }
 
@@ -74,7 +74,7 @@ void add_shards(const Session& session, std::size_t place,
   const auto& names = graph.update->slots;
   const auto& own = graph.slots[place];
   for (std::size_t k = 0; k < names.size(); ++k) {
-    StateEntry entry{.name = parameter.label() + "." + names[k],
+    StateEntry entry{.name = parameter.name() + "." + names[k],
                      .tensor = Tensor(slot_descriptor(parameter.descriptor())),
                      .placed = nullptr,
                      .is_slot = true,
@@ -153,7 +153,7 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
       continue;
     }
     for (std::size_t k = 0; k < graph.slots[i].size(); ++k) {
-      add(parameter.label() + "." + graph.update->slots[k], graph.slots[i][k],
+      add(parameter.name() + "." + graph.update->slots[k], graph.slots[i][k],
           /*is_slot=*/true);
     }
   }

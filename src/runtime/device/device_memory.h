@@ -47,7 +47,7 @@ struct Download {
   std::size_t bytes = 0;
 };
 
-/// Bytes to overwrite with NaN patterns (CompileOptions::poisons_memory).
+/// Bytes to overwrite with NaN patterns (CompileOptions::poison_memory).
 struct PoisonRange {
   Location at;
   std::size_t bytes = 0;

@@ -20,7 +20,7 @@ void require_accumulators(const MergedGraph& graph) {
       ErrorInfo{.op = kCall,
                 .node = "accumulate",
                 .what = "the graph has no memory to add gradients up in",
-                .expected = "the option accumulates_gradients at compile()"});
+                .expected = "the option accumulate_gradients at compile()"});
 }
 
 }  // namespace

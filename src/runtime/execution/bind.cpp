@@ -176,7 +176,7 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
       }
     }
     std::vector<std::vector<PoisonRange>> poison;
-    if (options.poisons_memory) {
+    if (options.poison_memory) {
       poison = poison_of(plan, bound->units, *placement.arena(kind));
     }
     bound->work = placement.context()->bind(program.lowered, bound->units,

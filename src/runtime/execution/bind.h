@@ -41,7 +41,7 @@ struct BoundSegment {
 };
 
 struct BindOptions {
-  bool poisons_memory = false;
+  bool poison_memory = false;
   const LinkedParts& linked;
 };
 

@@ -200,7 +200,7 @@ Input& Inputs::check_bound(const NamedData& item, const TensorMap& named,
         .node = std::string(item.name),
         .what = "the graph reads no such tensor",
         .expected = "an input, a label or a user gradient",
-        .got = it->second ? "\"" + it->second.label() + "\"" : "no tensor"});
+        .got = it->second ? "\"" + it->second.name() + "\"" : "no tensor"});
   }
   TensorMap known = named;
   for (const auto& [name, input] : declared_) {

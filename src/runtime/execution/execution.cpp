@@ -137,12 +137,12 @@ std::vector<OutputView> ExecutionResult::losses() const {
   return owned(state_->losses, state_);
 }
 
-float ExecutionResult::loss(std::string_view label) const {
-  const OutputView& loss = find(state_->losses, "loss", label);
+float ExecutionResult::loss(std::string_view name) const {
+  const OutputView& loss = find(state_->losses, "loss", name);
   if (is_number(loss)) return number(loss);
   throw StateError(
       ErrorInfo{.op = "loss",
-                .node = std::string(label),
+                .node = std::string(name),
                 .what = "the loss is not one number",
                 .expected = "a Sum or Mean reduction",
                 .got = "element losses " + loss.descriptor.to_string(),

@@ -87,10 +87,10 @@ Executor::Executor(std::enable_shared_from_this<Session>& owner,
                     &random_state_, &optimizer_step_, &exchange_turn_,
                     &accumulation_, &measured_,       &phases_} {}
 
-void Executor::configure(const Declaration& declaration, bool poisons_memory,
+void Executor::configure(const Declaration& declaration, bool poison_memory,
                          std::uint64_t seed) {
   settings_.start(declaration);
-  poisons_memory_ = poisons_memory;
+  poison_memory_ = poison_memory;
   random_state_.set_seed(seed);
 }
 
@@ -214,9 +214,9 @@ std::shared_ptr<const BoundSegment> Executor::bound(
     Specialization& specialization, Segment segment) {
   auto& bound = specialization.segments[static_cast<int>(segment)];
   if (bound) return bound;
-  bound = bind_segment(
-      specialization.compilation, segment, parts_.placement,
-      {.poisons_memory = poisons_memory_, .linked = parts_.linked});
+  bound =
+      bind_segment(specialization.compilation, segment, parts_.placement,
+                   {.poison_memory = poison_memory_, .linked = parts_.linked});
   return bound;
 }
 

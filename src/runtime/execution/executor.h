@@ -49,7 +49,7 @@ class Executor {
   Executor(std::enable_shared_from_this<Session>& owner, ExecutorParts parts);
 
   /// What compile() was told; `seed` is of dropout.
-  void configure(const Declaration& declaration, bool poisons_memory,
+  void configure(const Declaration& declaration, bool poison_memory,
                  std::uint64_t seed);
   /// After compile.
   void start();
@@ -110,7 +110,7 @@ class Executor {
 
   std::enable_shared_from_this<Session>& owner_;
   ExecutorParts parts_;
-  bool poisons_memory_ = false;
+  bool poison_memory_ = false;
   SlotPool pool_;
   int num_specialized_ = 0;  // batch sizes since the first compile
 

@@ -190,7 +190,7 @@ void Inputs::require_bound_in_range(const char* call, Input& input) {
   const TensorDescriptor desc = at_batch(
       input.tensor, std::max<std::int64_t>(input.bound_batch, 1), batch_);
   const std::string name =
-      input.name.empty() ? input.tensor.label() : input.name;
+      input.name.empty() ? input.tensor.name() : input.name;
   const auto require = [&](const HostData& data) {
     const std::size_t bytes = std::min(data.size, desc.size_bytes());
     require_in_range(call, name, desc, {data.bytes, bytes}, input.positions);
@@ -231,7 +231,7 @@ void Inputs::require_data(const Call& call) {
       return;
     }
     const bool is_gradient = input.kind == Input::Kind::UserGradient;
-    const std::string name = is_gradient ? input.tensor.label() : input.name;
+    const std::string name = is_gradient ? input.tensor.name() : input.name;
     throw InvalidArgument(ErrorInfo{
         .op = call.name,
         .node = name,

@@ -49,19 +49,19 @@ void Settings::check(const Call& call) {
   constexpr const char* kAgain = "Call compile() again.";
   for (const auto& [layer, is_debugged] : layers_) {
     if (layer->is_debugging_enabled == is_debugged) continue;
-    refuse(call.name, layer->label(), "is_debugging_enabled", is_debugged,
+    refuse(call.name, layer->name(), "is_debugging_enabled", is_debugged,
            !is_debugged, kAgain);
   }
   for (const auto& [layer, type] : types_) {
     if (layer->compute_type() == type) continue;
-    refuse(call.name, layer->label(), "compute_type", type,
+    refuse(call.name, layer->name(), "compute_type", type,
            layer->compute_type(), kAgain);
   }
   if (!differentiates(call.segment) && !updates(call.segment)) return;
   for (const auto& [parameter, is_updatable] : parameters_) {
     if (parameter.is_updatable() == is_updatable) continue;
     refuse(
-        call.name, parameter.tensor().label(), "is_updatable", is_updatable,
+        call.name, parameter.tensor().name(), "is_updatable", is_updatable,
         !is_updatable,
         "Call compile() again; with synchronize_optimizer_data() of each "
         "parameter before, the optimizer's buffers go on. Those in shards do "

@@ -206,7 +206,7 @@ void Placement::require_movable(const Tensor& tensor) const {
   if (!is_held()) return;
   throw StateError(ErrorInfo{
       .op = "compile",
-      .node = tensor.label(),
+      .node = tensor.name(),
       .what = "a graph on another device still uses this parameter",
       .expected = storage->context->description(),
       .got = name_beside(*context_, *storage->context),

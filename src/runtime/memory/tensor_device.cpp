@@ -47,7 +47,7 @@ DeviceStorage& require_device(const std::shared_ptr<DeviceStorage>& storage,
   if (storage) return *storage;
   throw StateError(
       ErrorInfo{.op = call,
-                .node = tensor.label(),
+                .node = tensor.name(),
                 .what = "no device holds this tensor",
                 .expected = "a parameter or an output of a compiled graph",
                 .hint = "Intermediate results are readable after add_outputs, "
@@ -58,7 +58,7 @@ void require_size(const char* call, const Tensor& tensor, std::size_t got) {
   const std::size_t expected = tensor.descriptor().size_bytes();
   if (got >= expected) return;
   throw ShapeError(ErrorInfo{.op = call,
-                             .node = tensor.label(),
+                             .node = tensor.name(),
                              .what = "the memory is too small",
                              .expected = std::to_string(expected) + " bytes",
                              .got = std::to_string(got)});
@@ -72,7 +72,7 @@ void require_buffers_fit(const Tensor& parameter,
   const auto fail = [&](std::string what, std::string expected, std::string got,
                         std::string hint) {
     throw InvalidArgument(ErrorInfo{.op = "bind_optimizer_data",
-                                    .node = parameter.label(),
+                                    .node = parameter.name(),
                                     .what = std::move(what),
                                     .expected = std::move(expected),
                                     .got = std::move(got),
@@ -104,7 +104,7 @@ std::vector<OptimizerSlot> read_slots(
     if (device.bytes != slot.size_bytes()) {
       throw ShapeError(
           ErrorInfo{.op = call,
-                    .node = parameter.label(),
+                    .node = parameter.name(),
                     .what = "the buffer \"" + buffer.name() +
                             "\" belongs to a parameter of another size",
                     .expected = std::to_string(slot.size_bytes()) + " bytes",
@@ -125,7 +125,7 @@ void require_count(const Tensor& parameter, std::size_t expected,
   if (expected == got) return;
   throw InvalidArgument(ErrorInfo{
       .op = "bind_optimizer_data",
-      .node = parameter.label(),
+      .node = parameter.name(),
       .what = "the number of buffers differs from the optimizer's",
       .expected = std::to_string(expected),
       .got = std::to_string(got),
@@ -174,7 +174,7 @@ void Tensor::copy_data(std::span<std::byte> out) const {
     if (storage) storage->visit([](const DeviceBytes&) {});  // it says why
     throw StateError(
         ErrorInfo{.op = call,
-                  .node = label(),
+                  .node = name(),
                   .what = "tensor has no data on the host or on a device",
                   .expected = {},
                   .got = {},
@@ -211,7 +211,7 @@ void Tensor::set_data(const TensorData& data) const {
   if (state_->is_result) {
     throw StateError(
         ErrorInfo{.op = "set_data",
-                  .node = label(),
+                  .node = name(),
                   .what = "the tensor is a result, which executions compute",
                   .expected = "an input, a parameter or a constant"});
   }
@@ -279,14 +279,14 @@ void Tensor::bind_optimizer_data(
   const std::size_t bytes = desc.size_bytes();
   if (state_->is_result) {
     throw InvalidArgument(ErrorInfo{.op = call,
-                                    .node = label(),
+                                    .node = name(),
                                     .what = "no optimizer trains a result",
                                     .expected = "a parameter",
                                     .got = "the result of a node"});
   }
   std::vector<OptimizerSlot> given;
   for (const TensorData& item : data) {
-    require_fits(call, label(), item,
+    require_fits(call, name(), item,
                  {.desc = desc, .name = "the optimizer's buffer"});
     given.push_back({.name = {},
                      .host = allocate_host(bytes),

@@ -181,7 +181,7 @@ CollectiveOptions collective_options(const DataParallel& options) {
 CompilerOptions compiler_options(const CompileOptions& options) {
   return {.fuses = !options.disable_layer_fusion && !options.debug_layers,
           // What is compared after a run must not be overwritten before.
-          .reuses_memory = options.reuses_memory && !options.verify,
+          .reuse_memory = options.reuse_memory && !options.verify,
           .max_gpu_ms = options.max_gpu_ms,
           .batch_plans_bytes = options.batch_plans_bytes,
           .collectives = collective_options(options.data_parallel)};
@@ -283,7 +283,7 @@ void compile(Session& session, const Device& device,
   declaration.reduce_losses = options.data_parallel.reduce_losses;
   declaration.computes_all_gradients = options.compute_all_gradients;
   declaration.is_linkable = options.link_graphs;
-  declaration.accumulates_gradients = options.accumulates_gradients;
+  declaration.accumulates_gradients = options.accumulate_gradients;
   declaration.debugs_layers = options.debug_layers;
   declaration.precision = options.precision;
   declaration.forget_boundary_gradients();
@@ -298,7 +298,7 @@ void compile(Session& session, const Device& device,
   session.executor.configure(
       declaration,
       // Verified graphs compare what has been freed, too.
-      options.poisons_memory && !options.verify,
+      options.poison_memory && !options.verify,
       session.restored_seed ? *session.restored_seed : platform_seed());
   begin_exchange(session, std::move(exchange));
   freeze.keep();
@@ -317,7 +317,7 @@ void compile_loaded(Session& session, const Device& device, Merged merged,
   Freeze freeze(declaration.graphs);
   session.placement.reset(device.context());
   finish_compile(session, std::move(merged), options);
-  session.executor.configure(declaration, /*poisons_memory=*/false,
+  session.executor.configure(declaration, /*poison_memory=*/false,
                              platform_seed());
   freeze.keep();
 }

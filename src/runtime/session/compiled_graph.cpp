@@ -127,7 +127,8 @@ std::optional<Device> CompiledGraph::device() const {
   return session_->batches ? session_->device : std::nullopt;
 }
 
-void CompiledGraph::bind_and_write_data(DataList data, const TensorMap& inputs,
+void CompiledGraph::bind_and_write_data(DataList inputs_data,
+                                        const TensorMap& inputs,
                                         std::int64_t batch_size,
                                         bool /*synchronous*/) {
   const char* call = "bind_and_write_data";
@@ -136,7 +137,8 @@ void CompiledGraph::bind_and_write_data(DataList data, const TensorMap& inputs,
   std::scoped_lock lock(session_->mutex);
   session_->require_compiled(call);
   session_->inputs.bind(
-      data, inputs, session_->inputs.batch_of_bound(data, inputs, batch_size));
+      inputs_data, inputs,
+      session_->inputs.batch_of_bound(inputs_data, inputs, batch_size));
 }
 
 MemoryReport CompiledGraph::memory() const {

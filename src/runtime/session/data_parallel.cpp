@@ -69,7 +69,7 @@ std::string options_of(const Session& session) {
   };
   return "precision=" + std::string(to_string(graph.precision)) + '\n' +
          line("link_graphs", graph.is_linkable) +
-         line("accumulates_gradients", graph.accumulates_gradients) +
+         line("accumulate_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", options.bucket_bytes) +
          line("alignment", session.device->context()->target().alignment()) +
          line("shard_optimizer", options.shard_optimizer) +

@@ -20,7 +20,7 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
   if (!last) {
     throw StateError(
         ErrorInfo{.op = "gradient",
-                  .node = parameter.label(),
+                  .node = parameter.name(),
                   .what = "there are no gradients of separate phases",
                   .expected = "execute_forward and execute_gradient before",
                   .hint = "execute() keeps no gradients for the host."});
@@ -34,7 +34,7 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
   if (!trained) {
     throw InvalidArgument(ErrorInfo{
         .op = "gradient",
-        .node = parameter.label(),
+        .node = parameter.name(),
         .what = "this tensor is not trained by this graph",
         .expected = "an updatable parameter that the loss depends on"});
   }
@@ -108,7 +108,7 @@ void require_size(const Tensor& parameter, const TensorDescriptor& desc,
                   std::size_t got) {
   if (got == desc.size_bytes()) return;
   throw ShapeError(ErrorInfo{.op = "set_gradient_data",
-                             .node = parameter.label(),
+                             .node = parameter.name(),
                              .what = "wrong number of values",
                              .expected = desc.to_string() + ", " +
                                          std::to_string(desc.size_bytes()) +
@@ -119,7 +119,8 @@ void require_size(const Tensor& parameter, const TensorDescriptor& desc,
 std::vector<Tensor> gradients_of(const Session& session, const Layer& layer,
                                  bool incoming) {
   std::scoped_lock lock(session.mutex);
-  session.require_compiled("gradient tensors of a layer");
+  session.require_compiled(incoming ? "incoming_gradients"
+                                    : "outgoing_gradients");
   std::vector<Tensor> gradients;
   const auto& layers = session.objects.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -218,9 +219,9 @@ std::vector<float> TrainingGraph::gradient_data(const Tensor& parameter,
   if (!is_own) {
     throw InvalidArgument(
         ErrorInfo{.op = "gradient_data",
-                  .node = layer.label(),
+                  .node = layer.name(),
                   .what = "the tensor is no parameter of this layer",
-                  .got = "\"" + parameter.label() + "\""});
+                  .got = "\"" + parameter.name() + "\""});
   }
   return gradient_data(parameter);
 }

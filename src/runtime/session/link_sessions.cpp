@@ -65,7 +65,7 @@ void require_same_rule(const Tensor& parameter, const ParameterRule& updater,
   if (other == updater || other == ParameterRule{}) return;
   throw InvalidArgument(ErrorInfo{
       .op = "link",
-      .node = parameter.label(),
+      .node = parameter.name(),
       .what = "a parameter is in other groups in the graph that updates it",
       .expected = "the group in the first of the graphs that has an optimizer",
       .got = {},
@@ -174,7 +174,7 @@ class LinkBuilder {
     if (user == of.user_gradients.end() || accumulator == kNoTensor) {
       throw StateError(ErrorInfo{
           .op = "link",
-          .node = input.tensor.label(),
+          .node = input.tensor.name(),
           .what = "the producing graph takes no gradient for this tensor",
           .expected = "floats that no node of the producing graph reads",
           .got = input.tensor.descriptor().to_string(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NameIndex: the tensors of a compiled graph by their labels, which may change
+// NameIndex: the tensors of a compiled graph by their names, which may change
 // at any time.
 #pragma once
 
@@ -15,17 +15,17 @@ namespace traingraph {
 
 class NameIndex {
  public:
-  /// Those of the first `count` of `tensors` that have this label now, in
-  /// order. The table is made anew when a label, or the graph, has changed.
+  /// Those of the first `count` of `tensors` that have this name now, in
+  /// order. The table is made anew when a name, or the graph, has changed.
   const std::vector<TensorIndex>& find(const std::vector<Tensor>& tensors,
                                        TensorIndex count,
                                        const std::string& name);
   /// The graph is compiled again.
-  void forget() { label_changes_.reset(); }
+  void forget() { name_changes_.reset(); }
 
  private:
   std::unordered_map<std::string, std::vector<TensorIndex>> tensors_of_;
-  std::optional<std::uint64_t> label_changes_;  // empty: there is no table
+  std::optional<std::uint64_t> name_changes_;  // empty: there is no table
 };
 
 }  // namespace traingraph

@@ -24,10 +24,10 @@ struct Conflict {
 };
 
 constexpr Conflict kConflicts[] = {
-    {"accumulates_gradients", "an inference graph has no gradients",
+    {"accumulate_gradients", "an inference graph has no gradients",
      "a TrainingGraph",
      [](const Compiled& c) {
-       return c.options.accumulates_gradients && !c.graph.trains;
+       return c.options.accumulate_gradients && !c.graph.trains;
      }},
     {"compute_all_gradients", "an inference graph has no gradients",
      "a TrainingGraph",
@@ -70,10 +70,10 @@ constexpr Conflict kConflicts[] = {
     {"collective",
      "the samples of all passes, which weigh gradients that are added up, are "
      "not known when batch normalization sums them over ranks",
-     "accumulates_gradients or synchronize_batch_norm off, or link_graphs",
+     "accumulate_gradients or synchronize_batch_norm off, or link_graphs",
      [](const Compiled& c) {
        return c.ranks().synchronize_batch_norm &&
-              c.options.accumulates_gradients && !c.options.link_graphs;
+              c.options.accumulate_gradients && !c.options.link_graphs;
      },
      /*is_unsupported=*/true},
 };

@@ -89,7 +89,7 @@ void make_readable(Session& session, const Tensor& tensor) {
 void add_gradient(Session& session, const Tensor& of) {
   auto storage = std::make_shared<PlanStorage>(session, of);
   storage->gradient_of = of.state();
-  const Tensor gradient(of.descriptor(), "gradient of " + of.label());
+  const Tensor gradient(of.descriptor(), "gradient of " + of.name());
   gradient.state()->is_result = true;
   gradient.state()->device = std::move(storage);
   session.gradient_tensors.emplace(of.state().get(), gradient);

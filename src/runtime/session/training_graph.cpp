@@ -153,7 +153,7 @@ void TrainingGraph::bind_optimizer_data(
     if (!has_slots) {
       throw InvalidArgument(
           ErrorInfo{.op = "bind_optimizer_data",
-                    .node = parameter.label(),
+                    .node = parameter.name(),
                     .what = "the optimizer does not train this tensor"});
     }
   }

@@ -149,7 +149,7 @@ TEST_P(Allocation, SeveralLosses) {
                                "a loss with a long name, number 1"};
   for (const std::string& name : names) {
     auto loss = std::make_shared<losses::MeanSquaredError>();
-    loss->set_label(name);
+    loss->set_name(name);
     g.node(loss, y, {.loss_labels = {label}});
   }
   t.emplace(std::vector{g}, nullptr, sgd(0.1f));

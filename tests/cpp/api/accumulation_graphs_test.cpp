@@ -30,7 +30,7 @@ TEST(Accumulation, OfEmbeddingsIsThatOfAllTokens) {
       TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
                       optimizer->clone());
       t.add_inputs({{"ids", ids}}, {{"label", label}});
-      t.compile(test_device(), {.accumulates_gradients = true});
+      t.compile(test_device(), {.accumulate_gradients = true});
       const auto data = [&](std::int64_t begin, std::int64_t count) {
         return TensorData(static_cast<const void*>(tokens.data() + begin),
                           count * sizeof(std::int32_t));

@@ -17,7 +17,7 @@ using optimizers::AdamW;
 using optimizers::RMSProp;
 using optimizers::SGD;
 
-const CompileOptions kAccumulates{.accumulates_gradients = true};
+const CompileOptions kAccumulates{.accumulate_gradients = true};
 
 struct Net : SmallNet {
   explicit Net(const OptimizerPtr& optimizer,
@@ -188,7 +188,7 @@ TEST(Accumulation, RefusesWhatItCannotDo) {
   plain.forward(0, 4);
   const ErrorInfo none = error_of<StateError>(
       [&] { plain.t->execute_gradient({.accumulate = ByLoss}); });
-  EXPECT_NE(none.expected.find("accumulates_gradients"), none.expected.npos);
+  EXPECT_NE(none.expected.find("accumulate_gradients"), none.expected.npos);
   EXPECT_NO_THROW(plain.t->execute_gradient());
 
   Net net(sgd(0.1f));

@@ -88,7 +88,7 @@ TEST(Batch, LayersThatFixTheBatchSayWhichOne) {
   Graph graph;
   const auto slice =
       std::make_shared<layers::Slice>(Shape{1, 0}, Shape{3, 3}, Shape{1, 1});
-  slice->set_label("middle rows");
+  slice->set_name("middle rows");
   const Tensor y = graph.node(slice, x);
   InferenceGraph g({graph});
   g.add_inputs({{"x", x}});

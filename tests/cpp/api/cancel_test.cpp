@@ -29,7 +29,7 @@ struct Net {
               std::make_shared<losses::MeanSquaredError>(),
               std::move(optimizer));
     t->add_inputs({{"x", net.x}}, {{"label", net.label}});
-    t->compile(test_device(), {.accumulates_gradients = true});
+    t->compile(test_device(), {.accumulate_gradients = true});
   }
   Execution call(int kind) {
     switch (kind) {

@@ -155,7 +155,7 @@ TEST(DeclaredPhases, AGradientFitsItsParameter) {
     return error_of<InvalidArgument>([&] { t.set_gradient(of, gradient); })
         .node;
   };
-  EXPECT_EQ(refused(net.y, net.dw), net.y.label());
+  EXPECT_EQ(refused(net.y, net.dw), net.y.name());
   EXPECT_EQ(refused(net.w, net.x), "x");
   EXPECT_EQ(refused(Tensor(), net.dw), "");
   EXPECT_EQ(refused(net.w, Tensor()), "");

@@ -122,7 +122,7 @@ TEST(Execute, ProfilingMeasures) {
   int num_layers = 0;
   for (const LayerTime& time : result.layer_times()) {
     sum += time.forward + time.gradient + time.update;
-    if (time.layer != net.layer->label()) continue;
+    if (time.layer != net.layer->name()) continue;
     num_layers += 1;
     EXPECT_EQ(time.forward > 0, computes());
     EXPECT_EQ(time.gradient > 0, computes());

@@ -58,7 +58,7 @@ struct Net {
         Tensor::random({{out, in}, type}, RandomInitializerType::GlorotUniform);
     auto layer = std::make_shared<layers::FullyConnected>(
         in, out, WeightOptions{.weights = weights});
-    layer->set_label(name);
+    layer->set_name(name);
     return layer;
   }
 
@@ -156,7 +156,7 @@ TYPED_TEST(HalfParameters, StepsAndPhasesAgree) {
 }
 
 TYPED_TEST(HalfParameters, GradientsAddUpInFloats) {
-  const CompileOptions options{.accumulates_gradients = true};
+  const CompileOptions options{.accumulate_gradients = true};
   Net<TypeParam> net(sgd(0.5f), options);
   TrainingGraph& t = *net.training;
   Floats sum(30, 0.0f);
@@ -281,15 +281,16 @@ TYPED_TEST(HalfParameters, StatesAreReadAndLoadedByTheirType) {
     EXPECT_EQ(tensor.descriptor.data_type, kDataTypeOf<TypeParam>);
   }
   std::vector<TypeParam> w(30);
-  net.training->read_state({{"first.weights", w}});
+  net.training->read_state_dict({{"first.weights", w}});
   EXPECT_EQ(bits_of<TypeParam>(w), net.values()[0]);
   std::vector<float> wide(30);
-  EXPECT_THROW(net.training->read_state({{"first.weights", wide}}), DTypeError);
+  EXPECT_THROW(net.training->read_state_dict({{"first.weights", wide}}),
+               DTypeError);
   EXPECT_THROW(
-      net.training->load_state({{"first.biases", std::vector<float>(5)}}),
+      net.training->load_state_dict({{"first.biases", std::vector<float>(5)}}),
       InvalidArgument);  // and others are missing
   const std::vector<TypeParam> ones(30, TypeParam(1.0f));
-  net.training->load_state({{"first.weights", ones}}, /*strict=*/false);
+  net.training->load_state_dict({{"first.weights", ones}}, /*strict=*/false);
   EXPECT_EQ(net.values()[0], bits_of<TypeParam>(ones));
 }
 

@@ -28,7 +28,7 @@ struct Lookup {
     layer = std::make_shared<layers::Embedding>(
         EmbeddingDescriptor{.embedding_count = 5, .embedding_dimension = 1},
         EmbeddingOptions{.weights = Tensor({{5, 1}}, view(rows), "table")});
-    layer->set_label("words");
+    layer->set_name("words");
     y = graph.node(layer, ids);
     t.emplace(std::vector{graph});
     t->add_inputs({{"ids", ids}});

@@ -38,7 +38,7 @@ struct Residual {
 
   Tensor add(const std::shared_ptr<Layer>& layer, const char* label,
              const Tensor& source) {
-    layer->set_label(label);
+    layer->set_name(label);
     return graph.node(layer, source);
   }
 
@@ -169,7 +169,7 @@ TEST(Insight, ReportNeedsNoRun) {
 TEST(Insight, MemoryIsNeverHeldTwice) {
   const CompileOptions kinds[] = {{.disable_layer_fusion = true},
                                   {.compute_all_gradients = true},
-                                  {.reuses_memory = false}};
+                                  {.reuse_memory = false}};
   for (const CompileOptions& options : kinds) {
     Residual net;
     expect_disjoint(net.train(options).report());

@@ -127,7 +127,7 @@ TEST(LinkOrder, TheBackRunsItsGradientFirst) {
   pair.forward();
   const ErrorInfo error =
       error_of<StateError>([&] { pair.front->execute_gradient(); });
-  EXPECT_EQ(error.node, pair.h.label());
+  EXPECT_EQ(error.node, pair.h.name());
   pair.back->execute_forward({}, pair.labels);
   error_of<StateError>([&] { pair.front->execute_gradient(); });
   pair.back->execute_gradient();

@@ -13,9 +13,9 @@ using namespace testing;
 
 struct Network {
   Network() {
-    norm->set_label("norm");
-    drop->set_label("drop");
-    head->set_label("head");
+    norm->set_name("norm");
+    drop->set_name("drop");
+    head->set_name("head");
     y = graph.node(head, graph.node(drop, graph.node(norm, x)));
   }
 

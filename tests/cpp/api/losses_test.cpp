@@ -14,10 +14,10 @@ struct TwoLosses {
   explicit TwoLosses(ReductionType second = ReductionType::Mean,
                      float weight = 0.5f) {
     auto mse = std::make_shared<losses::MeanSquaredError>();
-    mse->set_label("mse");
+    mse->set_name("mse");
     auto mae = std::make_shared<losses::MeanAbsoluteError>(
         LossDescriptor{.reduction_type = second, .weight = weight});
-    mae->set_label("mae");
+    mae->set_name("mae");
     y = graph.node(std::make_shared<layers::Affine>(2.0f), x);
     graph.node(mse, y, {.loss_labels = {t}});
     graph.node(mae, y, {.loss_labels = {t}});

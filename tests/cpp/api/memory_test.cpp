@@ -132,7 +132,7 @@ TEST(Memory, CategoriesAreExact) {
 
 TEST(Memory, WithoutReuseEveryBufferHasItsOwnBytes) {
   Linear net(64, 32, 16);
-  TrainingGraph t = net.train(sgd(0.1f), {.reuses_memory = false});
+  TrainingGraph t = net.train(sgd(0.1f), {.reuse_memory = false});
   const MemoryReport report = t.memory();
   EXPECT_EQ(report.step.arena_bytes, report.step.unplanned_bytes);
   EXPECT_EQ(report.phases.arena_bytes, report.phases.unplanned_bytes);

@@ -45,7 +45,7 @@ struct Pooled {
     y = results.at(0);
     state = results.at(1);
   }
-  Pool2dAttrs window{.kernel_sizes = {2, 2}, .strides = {2, 2}};
+  Pool2dAttrs window{.kernel_size = {2, 2}, .strides = {2, 2}};
   Tensor x{{{1, 1, 4, 4}}, "x"}, g{{{1, 1, 2, 2}}, "g"};
   Graph graph;
   Tensor y, state;

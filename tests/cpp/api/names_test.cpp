@@ -11,7 +11,7 @@ using namespace testing;  // NOLINT: helpers of these tests
 
 std::shared_ptr<layers::FullyConnected> dense(const std::string& label = {}) {
   auto layer = std::make_shared<layers::FullyConnected>(3, 3);
-  if (!label.empty()) layer->set_label(label);
+  if (!label.empty()) layer->set_name(label);
   return layer;
 }
 
@@ -37,16 +37,16 @@ struct TwoObjects {
 
 TEST(Names, AreUniqueOverGraphObjects) {
   TwoObjects two;
-  EXPECT_EQ(two.second->label(), "fully_connected");
+  EXPECT_EQ(two.second->name(), "fully_connected");
   TrainingGraph g = two.declared();
   g.compile(test_device());
-  EXPECT_EQ(two.first->weights().label(), "fully_connected.weights");
-  EXPECT_EQ(two.second->label(), "fully_connected_2");
-  EXPECT_EQ(two.second->weights().label(), "fully_connected_2.weights");
-  EXPECT_EQ(two.y.label(), "fully_connected_2");
+  EXPECT_EQ(two.first->weights().name(), "fully_connected.weights");
+  EXPECT_EQ(two.second->name(), "fully_connected_2");
+  EXPECT_EQ(two.second->weights().name(), "fully_connected_2.weights");
+  EXPECT_EQ(two.y.name(), "fully_connected_2");
   std::vector<std::string> names;
   for (const Tensor& parameter : g.parameters()) {
-    names.push_back(parameter.label());
+    names.push_back(parameter.name());
   }
   EXPECT_EQ(names,
             (std::vector<std::string>{
@@ -56,7 +56,7 @@ TEST(Names, AreUniqueOverGraphObjects) {
   InferenceGraph other({two.back});
   other.add_inputs({{"h", two.h}});
   other.compile(test_device());
-  EXPECT_EQ(two.second->label(), "fully_connected_2");
+  EXPECT_EQ(two.second->name(), "fully_connected_2");
 }
 
 TEST(Names, TwiceInGraphObjectsAreRefusedWithBothPlaces) {
@@ -78,7 +78,7 @@ TEST(Names, OfCompiledGraphsThatClashAreRefused) {
     g.add_inputs({{"in", input}});
     g.compile(test_device());
   }
-  EXPECT_EQ(two.second->label(), "fully_connected");
+  EXPECT_EQ(two.second->name(), "fully_connected");
   TrainingGraph g = two.declared();
   EXPECT_THROW(g.compile(test_device()), InvalidArgument);
 }
@@ -86,26 +86,26 @@ TEST(Names, OfCompiledGraphsThatClashAreRefused) {
 TEST(Names, OfTensorsRenamedLaterAreChecked) {
   TwoObjects two;
   Tensor first = two.first->weights(), second = two.second->weights();
-  first.set_label("w");
-  second.set_label("w");
+  first.set_name("w");
+  second.set_name("w");
   TrainingGraph g = two.declared();
   const ErrorInfo info =
       error_of<InvalidArgument>([&] { g.compile(test_device()); });
   EXPECT_EQ(info.node, "w");
-  second.set_label("v");
+  second.set_name("v");
   EXPECT_NO_THROW(g.compile(test_device()));
-  EXPECT_EQ(two.first->weights().label(), "w");
+  EXPECT_EQ(two.first->weights().name(), "w");
 }
 
 TEST(Names, OfInputsAreTheirDeclaredOnes) {
   TwoObjects two;
   TrainingGraph g = two.declared();
-  EXPECT_EQ(two.x.label(), "x");
-  EXPECT_EQ(two.t.label(), "t");
+  EXPECT_EQ(two.x.name(), "x");
+  EXPECT_EQ(two.t.name(), "t");
   TwoObjects trained;
   TrainingGraph h({trained.front});
   h.set_training_tensor_parameters({TensorParameter(trained.x)});
-  EXPECT_EQ(trained.x.label(), "parameter_1");
+  EXPECT_EQ(trained.x.name(), "parameter_1");
 }
 
 TEST(Names, ReachReportsPlansAndPictures) {
@@ -147,10 +147,10 @@ TEST(Names, TensorsAreFoundByTheLabelsThatTheyHaveNow) {
   g.compile(test_device());
   EXPECT_EQ(g.tensor("front.weights"), two.first->weights());
   EXPECT_EQ(g.tensor("back.weights"), two.second->weights());
-  Tensor(two.first->weights()).set_label("other");
+  Tensor(two.first->weights()).set_name("other");
   EXPECT_EQ(g.tensor("other"), two.first->weights());
   EXPECT_THROW(g.tensor("front.weights"), InvalidArgument);
-  Tensor(two.second->weights()).set_label("front.weights");
+  Tensor(two.second->weights()).set_name("front.weights");
   EXPECT_EQ(g.tensor("front.weights"), two.second->weights());
   EXPECT_EQ(g.tensor("x"), two.x);  // as it was declared
   g.compile_optimizer(sgd(0.1f, 0.5f));

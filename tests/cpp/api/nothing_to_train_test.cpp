@@ -24,7 +24,7 @@ class NothingToTrain : public ::testing::Test {
     result = graph.node(layer, source, options);
     TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
                     std::move(optimizer));
-    t.add_inputs({{source.label(), source}}, {{"label", label}});
+    t.add_inputs({{source.name(), source}}, {{"label", label}});
     return t;
   }
   static std::shared_ptr<layers::FullyConnected> dense() {

@@ -18,9 +18,9 @@ constexpr std::int64_t kRows = 4, kWidth = 6, kKinds = 5;
 struct WithOps {
   WithOps() {
     const auto first = std::make_shared<layers::FullyConnected>(kWidth, kWidth);
-    first->set_label("first");
+    first->set_name("first");
     const auto head = std::make_shared<layers::FullyConnected>(kWidth, kKinds);
-    head->set_label("head");
+    head->set_name("head");
     Tensor h = graph.node(first, x);
     h = graph.op(OpKind::Binary, ArithmeticAttrs{}, {h, x}, "residual")[0];
     for (int i = 0; i < 2; ++i) {
@@ -29,7 +29,7 @@ struct WithOps {
     }
     h = graph.op(OpKind::MatMul, MatMulAttrs{}, {h, w}, "product")[0];
     const auto flat = std::make_shared<layers::Reshape>(Shape{kRows, -1});
-    flat->set_label("flat");
+    flat->set_name("flat");
     h = graph.node(flat, h);
     graph.node(head, h);
   }
@@ -84,7 +84,7 @@ TEST(ReportRows, OpsHaveTheirsByName) {
   for (const bool accumulates : {false, true}) {
     WithOps net;
     TrainingGraph t =
-        net.train(sgd(0.1f), {.accumulates_gradients = accumulates});
+        net.train(sgd(0.1f), {.accumulate_gradients = accumulates});
     const Report report = t.report();
     expect_rows_to_add_up(report);
     EXPECT_EQ(layers_of(report.rows), expected);
@@ -139,10 +139,10 @@ TEST(ReportRows, NodesOfOneNameShareOne) {
   Tensor h = graph.op(OpKind::Activation, ActivationAttrs{}, {x}, "block")[0];
   h = graph.op(OpKind::Activation, ActivationAttrs{}, {h}, "block")[0];
   const auto fc = std::make_shared<layers::FullyConnected>(kWidth, kWidth);
-  fc->set_label("block");
+  fc->set_name("block");
   h = graph.node(fc, h);
   const auto alone = std::make_shared<layers::FullyConnected>(kWidth, kWidth);
-  alone->set_label("alone");
+  alone->set_name("alone");
   h = graph.node(alone, graph.node(alone, h));
   InferenceGraph inference({graph});
   inference.add_inputs({{"x", x}});

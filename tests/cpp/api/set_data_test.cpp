@@ -141,7 +141,7 @@ TEST(SetData, OfTrainedInputsAndUserGradients) {
   t.compile(test_device());
   const Floats two(4, 2.0f), three(4, 3.0f);
   EXPECT_EQ(error_of<InvalidArgument>([&] { t.execute({}); }).node,
-            user.label());
+            user.name());
   user.set_data(view(two));
   t.execute({});
   EXPECT_EQ(read(p), computes() ? Floats(4, 0.0f) : Floats(4, 1.0f));

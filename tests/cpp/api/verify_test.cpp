@@ -65,7 +65,7 @@ TEST(Verify, ValuesThatAreSetAndBoundReachBothDevices) {
 TEST(Verify, PoisonIsIgnored) {
   Linear net;
   CompileOptions options = verified();
-  options.poisons_memory = true;
+  options.poison_memory = true;
   TrainingGraph t = net.train(sgd(0.1f), options);
   for (int i = 0; i < 3; ++i) t.execute(net.inputs, net.labels).wait();
 }

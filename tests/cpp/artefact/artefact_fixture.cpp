@@ -15,7 +15,7 @@ std::vector<Floats> state_of(const TrainingGraph& graph) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     into.push_back({tensors[i].name, view(result[i])});
   }
-  graph.read_state(into);
+  graph.read_state_dict(into);
   return result;
 }
 

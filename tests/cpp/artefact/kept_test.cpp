@@ -45,7 +45,7 @@ TEST_P(Kept, IsReadByThisVersion) {
   TensorMap gradients;
   if (std::string(GetParam().name) == "given") {
     const Tensor gradient = graph.tensor("gradient of tanh");
-    gradients.emplace(gradient.label(), gradient);
+    gradients.emplace(gradient.name(), gradient);
   }
   const auto results = run_steps(graph, gradients, kFirst, kLast);
   std::istringstream lines(bytes_of(results_));

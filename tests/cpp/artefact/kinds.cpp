@@ -34,7 +34,7 @@ Built dense() {
                label = indices({kSamples}, "class");
   Graph g;
   auto first = std::make_shared<FullyConnected>(5, 4);
-  first->set_label("first");
+  first->set_name("first");
   Tensor h = g.node(first, x);
   h = g.node(make<BatchNormalization>(4), h);
   h = g.node(make<ReLU>(), h);
@@ -103,7 +103,7 @@ Built recurrent() {
   Graph g;
   const Tensor h =
       g.node(make<LSTM>(LSTMDescriptor{
-                 .input_size = 3, .hidden_size = 2, .is_bidirectional = true}),
+                 .input_size = 3, .hidden_size = 2, .bidirectional = true}),
              x);
   TrainingGraph t(
       {g}, squared(),
@@ -124,7 +124,7 @@ Built several() {
   const Tensor bias = Tensor::filled({{1, 4}}, 0.1, "bias", std::nullopt);
   Graph g;
   auto fc = std::make_shared<FullyConnected>(4, 4);
-  fc->set_label("fc");
+  fc->set_name("fc");
   using enum ArithmeticOperation;
   const Tensor scaled = g.node(make<Arithmetic>(Multiply), {x, constant});
   const Tensor moved = g.node(make<Arithmetic>(Add), {scaled, bias});
@@ -154,7 +154,7 @@ Built given() {
   t.add_inputs({{"x", x}});
   t.add_outputs({{"y", y}});
   const Tensor gradient = t.allocate_user_gradient(y);
-  return compiled(std::move(t), {{gradient.label(), gradient}},
+  return compiled(std::move(t), {{gradient.name(), gradient}},
                   {.compute_all_gradients = true});
 }
 

@@ -39,7 +39,7 @@ TEST_F(Load, TensorsByName) {
   EXPECT_NE(info.expected.find("\"first.weights\""), std::string::npos)
       << info.expected;
   // A graph that was built has them as well.
-  EXPECT_EQ(built_->training.tensor("first.weights").label(), "first.weights");
+  EXPECT_EQ(built_->training.tensor("first.weights").name(), "first.weights");
 }
 
 TEST_F(Load, GradientsByName) {
@@ -177,7 +177,7 @@ Pair build_pair() {
   Graph a, b;
   using layers::FullyConnected;
   Tensor h = a.node(std::make_shared<FullyConnected>(w), x);
-  h.set_label("h");
+  h.set_name("h");
   b.node(std::make_shared<FullyConnected>(w), h);
   TrainingGraph ta({a}, nullptr, optimizer);
   ta.add_inputs({{"x", x}});

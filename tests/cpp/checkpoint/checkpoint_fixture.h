@@ -67,11 +67,11 @@ struct Network {
       : optimizer(std::move(optimizer)) {
     Platform::set_rng_seed(seed);
     first = std::make_shared<layers::FullyConnected>(6, hidden);
-    first->set_label("first");
+    first->set_name("first");
     norm = std::make_shared<layers::BatchNormalization>(hidden);
-    norm->set_label("norm");
+    norm->set_name("norm");
     const auto second = std::make_shared<layers::FullyConnected>(hidden, 3);
-    second->set_label("second");
+    second->set_name("second");
     Tensor h = graph.node(norm, graph.node(first, x));
     h = graph.node(std::make_shared<layers::ReLU>(), h);
     h = graph.node(std::make_shared<layers::Dropout>(0.25f), h);
@@ -131,7 +131,7 @@ struct Network {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       into.push_back({tensors[i].name, view(result[i])});
     }
-    training->read_state(into);
+    training->read_state_dict(into);
     return result;
   }
 

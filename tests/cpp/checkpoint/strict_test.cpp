@@ -123,19 +123,19 @@ TEST(Strict, NamesMustBeNamesInAFile) {
   const Folder folder;
   Network net(sgd(0.1f, 0.9f));
   Tensor biases = net.first->biases();
-  biases.set_label("first.weights.momentum");
+  biases.set_name("first.weights.momentum");
   const ErrorInfo twice = error_of<InvalidArgument>(
       [&] { net.training->save(folder / "net.safetensors"); });
   EXPECT_EQ(twice.node, "first.weights.momentum");
   EXPECT_EQ(twice.got, "a tensor and a buffer of the optimizer");
-  biases.set_label("\xff");
+  biases.set_name("\xff");
   error_of<InvalidArgument>(
       [&] { net.training->save(folder / "net.safetensors"); });
-  biases.set_label("__metadata__");
+  biases.set_name("__metadata__");
   error_of<InvalidArgument>(
       [&] { net.training->save(folder / "net.safetensors"); });
   EXPECT_EQ(folder.num_files(), 0u);
-  biases.set_label("\"quotes\"\n and \u00e4");
+  biases.set_name("\"quotes\"\n and \u00e4");
   net.training->save(folder / "net.safetensors");
   EXPECT_TRUE(net.training->restore(folder / "net.safetensors").fits());
 
@@ -149,7 +149,7 @@ TEST(Strict, NamesMustBeNamesInAFile) {
   training.add_inputs({}, {{"label", label}});
   training.compile(test_device());
   EXPECT_EQ(training.state_tensors().at(0).name, "parameter_1");
-  nameless.set_label("");
+  nameless.set_name("");
   error_of<InvalidArgument>(
       [&] { training.save(folder / "nameless.safetensors"); });
 }
@@ -176,8 +176,8 @@ TEST(Strict, OnlyCompiledGraphsHaveAState) {
   error_of<StateError>([&] { other.save(folder / "other.safetensors"); });
   error_of<StateError>([&] { other.restore(folder / "net.safetensors"); });
   error_of<StateError>([&] { other.state_tensors(); });
-  error_of<StateError>([&] { other.read_state({}); });
-  error_of<StateError>([&] { other.load_state({}); });
+  error_of<StateError>([&] { other.read_state_dict({}); });
+  error_of<StateError>([&] { other.load_state_dict({}); });
   EXPECT_EQ(folder.num_files(), 1u);
 }
 
@@ -189,33 +189,34 @@ TEST(Strict, StateInMemory) {
   EXPECT_EQ(tensors[0].name, "first.weights");
   EXPECT_EQ(tensors[0].descriptor.shape, (Shape{5, 6}));
   Floats weights(30), other(30, 2.0f);
-  net.training->read_state({{"first.weights", view(weights)}});
+  net.training->read_state_dict({{"first.weights", view(weights)}});
   EXPECT_EQ(weights, read(net.first->weights()));
 
   error_of<InvalidArgument>(
-      [&] { net.training->read_state({{"nothing", view(weights)}}); });
+      [&] { net.training->read_state_dict({{"nothing", view(weights)}}); });
   error_of<InvalidArgument>([&] {
-    net.training->read_state({{"first.weights", view(std::as_const(weights))}});
+    net.training->read_state_dict(
+        {{"first.weights", view(std::as_const(weights))}});
   });
   Floats small(29);
   error_of<ShapeError>(
-      [&] { net.training->read_state({{"first.weights", view(small)}}); });
+      [&] { net.training->read_state_dict({{"first.weights", view(small)}}); });
 
   const auto before = net.values();
   error_of<InvalidArgument>(
-      [&] { net.training->load_state({{"first.weights", view(other)}}); });
+      [&] { net.training->load_state_dict({{"first.weights", view(other)}}); });
   error_of<ShapeError>([&] {
-    net.training->load_state({{"first.weights", view(small)}}, false);
+    net.training->load_state_dict({{"first.weights", view(small)}}, false);
     throw ShapeError("what does not fit is reported");
   });
   EXPECT_EQ(net.values(), before);
   const RestoreReport report =
-      net.training->load_state({{"first.weights", view(other)}}, false);
+      net.training->load_state_dict({{"first.weights", view(other)}}, false);
   EXPECT_EQ(report.missing.size(), 7u);
   EXPECT_EQ(read(net.first->weights()), other);
   EXPECT_EQ(host(net.first->weights()), other);
   error_of<InvalidArgument>([&] {
-    net.training->load_state(
+    net.training->load_state_dict(
         {{"first.weights", view(other)}, {"first.weights", view(other)}},
         false);
   });

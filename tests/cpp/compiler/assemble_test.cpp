@@ -217,7 +217,7 @@ TEST_F(AssembleTest, ParametersWithTheBatchsSizeAreNotBatched) {
 TEST_F(AssembleTest, NodesThatCannotFollowTheBatchAreNamed) {
   Graph g;
   const auto merge = std::make_shared<layers::Reshape>(Shape{2, 6});
-  merge->set_label("pairs");
+  merge->set_name("pairs");
   const Tensor y = g.node(merge, x);
   add(g);
   d.inputs = {{"x", x}};
@@ -248,7 +248,7 @@ TEST_F(AssembleTest, GradientsAndUpdatesFollow) {
     const Node& update = nodes[nodes.size() - 2 + i];
     EXPECT_EQ(update.inputs[0], a.trained[i].value);
     EXPECT_EQ(update.inputs[1], a.trained[i].gradient);
-    EXPECT_EQ(update.name, a.tensor(a.trained[i]).label());
+    EXPECT_EQ(update.name, a.tensor(a.trained[i]).name());
   }
   ASSERT_EQ(a.losses.size(), 1u);
   EXPECT_TRUE(a.depends_on_labels[a.losses[0]]);

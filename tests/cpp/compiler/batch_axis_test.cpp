@@ -95,7 +95,7 @@ TEST(BatchAxis, InputsAreMultiplesOfTheBatch) {
 
 TEST(BatchAxis, ShapesOfWeightsDoNotFollowEqualSizes) {
   auto descriptor =
-      ConvolutionDescriptor::transposed({.kernel_sizes = {3, 3},
+      ConvolutionDescriptor::transposed({.kernel_size = {3, 3},
                                          .input_feature_channel_count = 4,
                                          .output_feature_channel_count = 4,
                                          .group_count = 2});

@@ -87,7 +87,7 @@ class MixedPrecisionPass : public ::testing::Test {
   Graph graph;
   Tensor x{{{4, 1, 6, 6}}, "x"}, label{{{4, 10}}, "label"}, h, between;
   std::shared_ptr<Convolution> conv = std::make_shared<Convolution>(
-      ConvolutionDescriptor{.kernel_sizes = {3, 3},
+      ConvolutionDescriptor{.kernel_size = {3, 3},
                             .input_feature_channel_count = 1,
                             .output_feature_channel_count = 8,
                             .padding_policy = PaddingPolicy::Same});

@@ -33,7 +33,7 @@ Floats trained(const std::function<void(const Compile&)>& in) {
   Graph graph;
   const Tensor y =
       graph.node(std::make_shared<layers::Convolution>(
-                     ConvolutionDescriptor{.kernel_sizes = {3, 3},
+                     ConvolutionDescriptor{.kernel_size = {3, 3},
                                            .input_feature_channel_count = 16,
                                            .output_feature_channel_count = 16},
                      WeightOptions{.weights = w, .uses_biases = false}),

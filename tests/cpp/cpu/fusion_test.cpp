@@ -249,8 +249,8 @@ std::string inference_plan(const CompileOptions& options) {
   const Tensor x({{4, 3}}, "x");
   const auto dense = std::make_shared<layers::FullyConnected>(3, 2);
   const auto relu = std::make_shared<layers::ReLU>();
-  dense->set_label("dense");
-  relu->set_label("relu");
+  dense->set_name("dense");
+  relu->set_name("relu");
   const Tensor y = graph.node(relu, graph.node(dense, x));
   InferenceGraph inference({graph});
   inference.add_inputs({{"x", x}});

@@ -272,7 +272,7 @@ class Pools : public HalfLoops<T> {
     n.g = n.test.input({2, kChannels, kSize / 2, kSize / 2});
     const Shape shape = program.shape(n.x);
     if (is_max) {
-      const Pool2dAttrs attrs{.kernel_sizes = {2, 2}, .strides = {2, 2}};
+      const Pool2dAttrs attrs{.kernel_size = {2, 2}, .strides = {2, 2}};
       const auto y = program.append(OpKind::MaxPool2d, attrs, {n.x});
       n.y = y[0];
       program.position.phase = Phase::Gradient;
@@ -281,11 +281,11 @@ class Pools : public HalfLoops<T> {
     } else {
       n.y = program.append_one(
           OpKind::AveragePool2d,
-          AveragePool2dAttrs{.kernel_sizes = {2, 2}, .strides = {2, 2}}, {n.x});
+          AveragePool2dAttrs{.kernel_size = {2, 2}, .strides = {2, 2}}, {n.x});
       n.dx = program.append_one(
           OpKind::AveragePool2dGradient,
           AveragePool2dGradientAttrs{
-              .kernel_sizes = {2, 2}, .strides = {2, 2}, .shape = shape},
+              .kernel_size = {2, 2}, .strides = {2, 2}, .shape = shape},
           {n.g});
     }
     return n;

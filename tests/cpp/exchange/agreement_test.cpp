@@ -74,8 +74,9 @@ TEST(Agreement, NoticesWhatIsSetOnOneRank) {
       bias.set_data(view(zeros));
       net.step(0, 6).wait();
       if (rank == 1 && is_restored) {
-        net.t->load_state({{net.t->state_tensors().back().name, view(zeros)}},
-                          /*strict=*/false);
+        net.t->load_state_dict(
+            {{net.t->state_tensors().back().name, view(zeros)}},
+            /*strict=*/false);
       } else if (rank == 1) {
         bias.set_data(view(zeros));
       }

@@ -36,7 +36,7 @@ std::vector<std::vector<Floats>> together(const RankOptions& options, Way way,
   std::vector<std::vector<Floats>> values(parts.size());
   on_each_rank(size, [&](int rank) {
     RankOptions own = with_rank(options, group, rank);
-    own.compile.accumulates_gradients = way == Way::Added;
+    own.compile.accumulate_gradients = way == Way::Added;
     RankNet net(own);
     for (int step = 0; step < kSteps; ++step) train(net, way, parts[rank]);
     values[rank] = net.values();

@@ -121,7 +121,7 @@ TEST(LinkedRankErrors, NameAPassThatIsAddedOnSomeRanks) {
   on_each_rank(2, [&](int rank) {
     RankOptions options;
     options.compile.link_graphs = true;
-    options.compile.accumulates_gradients = true;
+    options.compile.accumulate_gradients = true;
     RankNet net(with_rank(options, group, rank));
     const auto pass = [&](GradientAccumulation by) {
       net.forward(6 * rank, 6);

@@ -115,7 +115,7 @@ TEST(LinkedRanks, WeighEachGradientOnce) {
 TEST(LinkedRanks, AddPassesUp) {
   for (const bool norms : {false, true}) {
     LinkedOptions options{.norms = norms};
-    options.compile.accumulates_gradients = true;
+    options.compile.accumulate_gradients = true;
     const Values expected = encoded(options, {0, 12}, /*passes=*/2);
     options.compile.data_parallel.synchronize_batch_norm = norms;
     // Each pass is of 6 samples of all ranks.
@@ -202,7 +202,7 @@ TEST(LinkedRanks, TrainTwinsOnUnevenBatches) {
 TEST(LinkedRanks, AverageUnevenPasses) {
   RankOptions options;
   options.compile.link_graphs = true;
-  options.compile.accumulates_gradients = true;
+  options.compile.accumulate_gradients = true;
   RankNet whole(options);
   for (int step = 0; step < kSteps; ++step) whole.step(0, 12).wait();
   // Samples of each pass of two ranks.

@@ -116,11 +116,11 @@ TEST(SynchronizedBatchNorm, AForwardPassNeedsAllRanks) {
 TEST(SynchronizedBatchNorm, RefusesWhatItCannotDo) {
   ThreadGroup group(1);
   NormOptions options = with_norms({}, group, 0);
-  options.compile.accumulates_gradients = true;
+  options.compile.accumulate_gradients = true;
   const ErrorInfo added =
       error_of<UnsupportedError>([&] { NormNet net(options); });
   EXPECT_TRUE(contains(added.expected, "synchronize_batch_norm"));
-  options.compile.accumulates_gradients = false;
+  options.compile.accumulate_gradients = false;
   options.compile.data_parallel.collective = nullptr;
   const ErrorInfo alone =
       error_of<InvalidArgument>([&] { NormNet net(options); });

@@ -26,7 +26,7 @@ constexpr int kSteps = 3;
 std::vector<std::vector<Floats>> trained(RankOptions options, int size, Way way,
                                          bool shards) {
   options.compile.data_parallel.shard_optimizer = shards;
-  options.compile.accumulates_gradients = way == Way::Added;
+  options.compile.accumulate_gradients = way == Way::Added;
   const auto parts = parts_of(size, /*is_even=*/way != Way::Phases);
   ThreadGroup group(size);
   std::vector<std::vector<Floats>> values(parts.size());
@@ -245,7 +245,7 @@ class Checkpoints : public ::testing::Test {
       values.resize(tensor.descriptor.shape.num_elements());
       into.push_back({tensor.name, view(values)});
     }
-    net.t->read_state(into);
+    net.t->read_state_dict(into);
     return state;
   }
 

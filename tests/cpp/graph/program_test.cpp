@@ -171,7 +171,7 @@ TEST_F(ProgramTest, AVariableMayBeWritten) {
 TEST_F(ProgramTest, RejectsOpaqueStateAsATensor) {
   const ValueId x = input({1, 1, 4, 4});
   const auto pooled = program_.append(
-      OpKind::MaxPool2d, Pool2dAttrs{.kernel_sizes = {2, 2}}, {x}, "pool");
+      OpKind::MaxPool2d, Pool2dAttrs{.kernel_size = {2, 2}}, {x}, "pool");
   ASSERT_EQ(pooled.size(), 2u);
   EXPECT_TRUE(program_.value(pooled[1]).is_opaque);
   const auto info = error_of<InvalidArgument>(OpKind::Activation,
@@ -239,7 +239,7 @@ TEST_F(ProgramTest, PrintsOneLinePerNode) {
 TEST(Attributes, PrintsEveryKindOfField) {
   EXPECT_EQ(to_string(Attributes(NoAttrs{})), "");
   EXPECT_EQ(to_string(Attributes(Pool2dAttrs{.padding = {0, 1, 0, 1}})),
-            "{kernel_sizes=(1, 1), strides=(1, 1), dilation_rates=(1, 1), "
+            "{kernel_size=(1, 1), strides=(1, 1), dilation_rates=(1, 1), "
             "padding=(0, 1, 0, 1)}");
   EXPECT_EQ(to_string(Attributes(FillAttrs{
                 .shape = {2}, .value = 0.1f, .data_type = DataType::Int64})),

@@ -44,11 +44,11 @@ TEST(Tensor, HasUniqueIdAndDefaultLabel) {
   const Tensor a({.shape = {2}});
   const Tensor b({.shape = {2}});
   EXPECT_LT(a.tensor_id(), b.tensor_id());
-  EXPECT_EQ(a.label(), "data" + std::to_string(a.tensor_id()));
+  EXPECT_EQ(a.name(), "data" + std::to_string(a.tensor_id()));
   Tensor named({.shape = {2}}, "image");
-  EXPECT_EQ(named.label(), "image");
-  named.set_label("picture");
-  EXPECT_EQ(named.label(), "picture");
+  EXPECT_EQ(named.name(), "image");
+  named.set_name("picture");
+  EXPECT_EQ(named.name(), "picture");
   EXPECT_FALSE(a == b);
   EXPECT_FALSE(Tensor());
 }

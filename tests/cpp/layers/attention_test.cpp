@@ -65,7 +65,7 @@ TEST(MultiheadAttention, CreatesWhatIsNotGiven) {
                            .head_count = 2,
                            .key_dimension = 6,
                            .value_dimension = 4,
-                           .has_attention_biases = true},
+                           .uses_attention_biases = true},
                           {.key_source_dimension = 5});
   EXPECT_EQ(shapes_of(layer->weights()),
             (std::vector<Shape>{{6, 8}, {6, 5}, {4, 8}, {8, 4}}));
@@ -74,9 +74,9 @@ TEST(MultiheadAttention, CreatesWhatIsNotGiven) {
   EXPECT_EQ(shapes_of(layer->attention_biases()),
             (std::vector<Shape>{{6}, {4}}));
   EXPECT_EQ(layer->parameters().size(), 10u);
-  EXPECT_EQ(layer->weights()[3].label(), "multihead_attention.output_weights");
-  EXPECT_EQ(layer->biases()[0].label(), "multihead_attention.query_biases");
-  EXPECT_EQ(layer->attention_biases()[1].label(),
+  EXPECT_EQ(layer->weights()[3].name(), "multihead_attention.output_weights");
+  EXPECT_EQ(layer->biases()[0].name(), "multihead_attention.query_biases");
+  EXPECT_EQ(layer->attention_biases()[1].name(),
             "multihead_attention.value_attention_biases");
   EXPECT_EQ(result_of(layer, sources(5, 8)),
             (Shape{kSamples, kQueries, kWidth}));
@@ -92,7 +92,7 @@ TEST(MultiheadAttention, TakesItsOriginalsShapes) {
 
 TEST(MultiheadAttention, HasNoBiasesUnlessAsked) {
   Descriptor descriptor = kPlain;
-  descriptor.has_biases = false;
+  descriptor.uses_biases = false;
   const auto layer = make(descriptor);
   EXPECT_TRUE(layer->biases().empty());
   EXPECT_TRUE(layer->attention_biases_parameters().empty());
@@ -152,7 +152,7 @@ TEST(MultiheadAttention, RefusesBadOptions) {
   using D = Descriptor;
   const Tensor b8 = zeros({8});
   const D with_attention_biases{
-      .model_dimension = 8, .head_count = 4, .has_attention_biases = true};
+      .model_dimension = 8, .head_count = 4, .uses_attention_biases = true};
   const BadOption cases[] = {
       {"model_dimension", {.head_count = 4}},
       {"head_count", {.model_dimension = 8}},
@@ -165,10 +165,10 @@ TEST(MultiheadAttention, RefusesBadOptions) {
       {"dropout", {.model_dimension = 8, .head_count = 4, .dropout = -1}},
       {"weights", kPlain, {.weights = {zeros({8, 8})}}},
       {"biases", kPlain, {.biases = {b8, b8}}},
-      {"has_biases",
-       {.model_dimension = 8, .head_count = 4, .has_biases = false},
+      {"uses_biases",
+       {.model_dimension = 8, .head_count = 4, .uses_biases = false},
        {.biases = {b8, b8, b8, b8}}},
-      {"has_attention_biases", kPlain, {.attention_biases = {b8, b8}}},
+      {"uses_attention_biases", kPlain, {.attention_biases = {b8, b8}}},
       {"attention_biases", with_attention_biases, {.attention_biases = {b8}}},
       {"initializer",
        kPlain,
@@ -223,8 +223,8 @@ TEST(MultiheadAttention, HasNoOptionWithoutEffect) {
   differs(&Descriptor::key_dimension, 12);
   differs(&Descriptor::value_dimension, 12);
   differs(&Descriptor::dropout, 0.5f);
-  differs(&Descriptor::has_biases, false);
-  differs(&Descriptor::has_attention_biases, true);
+  differs(&Descriptor::uses_biases, false);
+  differs(&Descriptor::uses_attention_biases, true);
   differs(&Descriptor::adds_zero_attention, true);
   Descriptor drops = kPlain;
   drops.dropout = 0.5f;

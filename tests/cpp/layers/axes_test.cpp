@@ -32,7 +32,7 @@ TEST(ReductionLayer, KeepsTheRank) {
   const Tensor index = Graph().node(
       std::make_shared<Reduction>(ReductionType::ArgMax, 1), input({2, 3}));
   EXPECT_EQ(index.descriptor(), (TensorDescriptor{{2, 1}, DataType::Int32}));
-  EXPECT_EQ(Reduction(ReductionType::Sum, Shape{2, 1}).dimension(), 2);
+  EXPECT_EQ(Reduction(ReductionType::Sum, Shape{2, 1}).axes(), (Shape{2, 1}));
   EXPECT_THROW(
       shape_after(std::make_shared<Reduction>(ReductionType::Sum, 2), {2, 3}),
       InvalidArgument);
@@ -139,7 +139,7 @@ TEST(PReLULayer, HasOneSlopeOrOneForEachChannel) {
   }
   EXPECT_EQ(shape_after(std::make_shared<PReLU>(), {7}), (Shape{7}));
   const PReLU plain(3);
-  EXPECT_EQ(plain.label(), "prelu");
+  EXPECT_EQ(plain.name(), "prelu");
   ASSERT_EQ(plain.parameters().size(), 1u);
   for (const float slope : plain.weights().floats()) EXPECT_EQ(slope, 0.25f);
   const Tensor image = Tensor::filled({{1, 3, 1, 1}}, 0.5);

@@ -32,7 +32,7 @@ TEST(GatherLayer, NegativeDimensionsCountFromTheEnd) {
   EXPECT_EQ(last_attrs<AxisAttrs>(graph).axis, 2);
   const auto layer = std::make_shared<Gather>(1);
   EXPECT_EQ(graph.node(layer, {x, at}).shape(), (Shape{4, 9, 6}));
-  EXPECT_EQ(layer->dimension(), 1);
+  EXPECT_EQ(layer->axis(), 1);
   EXPECT_THROW(graph.gather(3, x, at), InvalidArgument);
   EXPECT_THROW(graph.gather(-4, x, at), InvalidArgument);
   EXPECT_THROW(graph.node(std::make_shared<Gather>(1), x), InvalidArgument);
@@ -68,7 +68,7 @@ TEST(EmbeddingLayer, LowersToOneNode) {
   EXPECT_EQ(layer->descriptor(), descriptor);
   ASSERT_EQ(layer->parameters().size(), 1u);
   EXPECT_EQ(layer->parameters()[0].tensor(), layer->weights());
-  EXPECT_EQ(layer->weights().label(), "embedding.weights");
+  EXPECT_EQ(layer->weights().name(), "embedding.weights");
 }
 
 TEST(EmbeddingLayer, TakesWeightsOfOtherShapes) {

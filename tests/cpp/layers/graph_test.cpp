@@ -98,15 +98,15 @@ TEST(Graph, OneLayerMayBeSeveralNodesOfOneGraph) {
   const Tensor y = graph.node(fc, h);
   EXPECT_EQ(graph.layers().size(), 1u);
   EXPECT_EQ(graph.result_tensors(*fc), (std::vector{h, y}));
-  EXPECT_EQ(h.label(), "fully_connected");
-  EXPECT_EQ(y.label(), "fully_connected:2");
+  EXPECT_EQ(h.name(), "fully_connected");
+  EXPECT_EQ(y.name(), "fully_connected:2");
   // x, weights, biases, two results.
   EXPECT_EQ(graph.state()->program.values().size(), 5u);
 }
 
 TEST(Graph, ALayerBelongsToOneGraph) {
   const auto fc = std::make_shared<FullyConnected>(4, 4);
-  fc->set_label("head");
+  fc->set_name("head");
   Graph other;
   {
     Graph graph;
@@ -217,17 +217,17 @@ TEST(Graph, OpsHaveNoLayer) {
   Graph graph;
   const Tensor x = input({2, 3, 4, 4});
   const auto results = graph.op(
-      OpKind::MaxPool2d, Pool2dAttrs{.kernel_sizes = {2, 2}, .strides = {2, 2}},
+      OpKind::MaxPool2d, Pool2dAttrs{.kernel_size = {2, 2}, .strides = {2, 2}},
       {x}, "pool");
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].shape(), (Shape{2, 3, 2, 2}));
-  EXPECT_EQ(results[0].label(), "pool");
-  EXPECT_EQ(results[1].label(), "pool:2");
+  EXPECT_EQ(results[0].name(), "pool");
+  EXPECT_EQ(results[1].name(), "pool:2");
   EXPECT_EQ(graph.state()->program.node(0).layer, -1);
   // The opaque state is good for the gradient op.
   const auto gradient =
       graph.op(OpKind::MaxPool2dGradient,
-               Pool2dAttrs{.kernel_sizes = {2, 2}, .strides = {2, 2}},
+               Pool2dAttrs{.kernel_size = {2, 2}, .strides = {2, 2}},
                {results[0], x, results[1]});
   EXPECT_EQ(gradient[0].shape(), x.shape());
 }
@@ -295,7 +295,7 @@ TEST(Graph, DotShowsLayersTensorsAndStoppedGradients) {
   Graph graph;
   Tensor x({.shape = {2, 3}}, "the \"image\"");
   const auto relu = std::make_shared<ReLU>();
-  relu->set_label("act");
+  relu->set_name("act");
   const Tensor h = graph.node(relu, x);
   graph.op(OpKind::SquaredNorm, NoAttrs{}, {h}, "norm");
   const std::string text = graph.summarized_dot_description();

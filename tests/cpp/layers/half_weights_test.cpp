@@ -29,7 +29,7 @@ TEST_P(HalfWeights, BiasesFollowWeightsAndWeightsBiases) {
   const DataType type = GetParam();
   expect_own_type(FullyConnected(4, 3, {.weights = filled({3, 4}, type)}));
   expect_own_type(FullyConnected(4, 3, {.biases = filled({3}, type)}));
-  const ConvolutionDescriptor convolution{.kernel_sizes = {3, 3},
+  const ConvolutionDescriptor convolution{.kernel_size = {3, 3},
                                           .input_feature_channel_count = 2,
                                           .output_feature_channel_count = 3};
   expect_own_type(
@@ -55,7 +55,7 @@ TEST_P(HalfWeights, ListsOfRecurrentLayersAndAttention) {
     attention.weights.push_back(filled({4, 4}, type));
   }
   const MultiheadAttentionDescriptor heads{
-      .model_dimension = 4, .head_count = 2, .has_attention_biases = true};
+      .model_dimension = 4, .head_count = 2, .uses_attention_biases = true};
   expect_own_type(MultiheadAttention(heads, attention));
 }
 

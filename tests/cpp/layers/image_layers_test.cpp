@@ -40,7 +40,7 @@ ErrorInfo error_of(Call call) {
 
 ConvolutionDescriptor conv(Pair kernel, Pair strides, PaddingPolicy policy,
                            Pair padding = {}, Pair dilation = {1, 1}) {
-  return {.kernel_sizes = kernel,
+  return {.kernel_size = kernel,
           .input_feature_channel_count = 4,
           .output_feature_channel_count = 6,
           .strides = strides,
@@ -111,7 +111,7 @@ TEST(ConvolutionLayer, ShapesOfWeights) {
       Convolution(ConvolutionDescriptor::transposed(grouped)).weights().shape(),
       (Shape{6, 2, 3, 5}));
   const auto depthwise = ConvolutionDescriptor::depthwise(
-      {.kernel_sizes = {3, 3}, .input_feature_channel_count = 4}, 3);
+      {.kernel_size = {3, 3}, .input_feature_channel_count = 4}, 3);
   EXPECT_EQ(depthwise.output_feature_channel_count, 12);
   EXPECT_TRUE(depthwise.uses_depthwise_convolution());
   EXPECT_EQ(Convolution(depthwise).weights().shape(), (Shape{12, 1, 3, 3}));
@@ -140,8 +140,8 @@ TEST(ConvolutionLayer, RefusesBadDescriptorsAndParameters) {
     return error_of<InvalidArgument>([&] { Convolution{descriptor}; }).what;
   };
   using D = ConvolutionDescriptor;
-  EXPECT_EQ(bad([](D& d) { d.kernel_sizes = {0, 3}; }),
-            "kernel_sizes is out of range");
+  EXPECT_EQ(bad([](D& d) { d.kernel_size = {0, 3}; }),
+            "kernel_size is out of range");
   EXPECT_EQ(bad([](D& d) { d.strides = {1, 0}; }), "strides is out of range");
   EXPECT_EQ(bad([](D& d) { d.dilation_rates = {0, 1}; }),
             "dilation_rates is out of range");
@@ -166,7 +166,7 @@ TEST(ConvolutionLayer, RefusesBadDescriptorsAndParameters) {
 
 TEST(ConvolutionLayer, RefusesSourcesThatDoNotFit) {
   const auto layer = std::make_shared<Convolution>(conv({3, 3}, {1, 1}, Valid));
-  layer->set_label("stem");
+  layer->set_name("stem");
   const ErrorInfo info =
       error_of<ShapeError>([&] { shape_after(layer, {2, 3, 8, 8}); });
   EXPECT_EQ(info.node, "stem");
@@ -184,7 +184,7 @@ TEST(PoolingLayer, ExtentsPerPolicyAndType) {
     const auto pooled = [&](PaddingPolicy policy, Pair padding) {
       return shape_after(std::make_shared<Pooling>(
                              PoolingDescriptor{.pooling_type = type,
-                                               .kernel_sizes = {3, 2},
+                                               .kernel_size = {3, 2},
                                                .strides = {2, 1},
                                                .padding_policy = policy,
                                                .padding_sizes = padding}),
@@ -206,9 +206,9 @@ TEST(PoolingLayer, Conveniences) {
       (Shape{1, 3, 4, 3}));
   EXPECT_EQ(shape_after(std::make_shared<L2NormPooling>(2, Same), {1, 3, 7, 9}),
             (Shape{1, 3, 4, 5}));
-  EXPECT_EQ(MaxPooling(2).label(), "max_pooling");
+  EXPECT_EQ(MaxPooling(2).name(), "max_pooling");
   EXPECT_EQ(AveragePooling(2, Valid, true).descriptor(),
-            PoolingDescriptor::average({.kernel_sizes = {2, 2},
+            PoolingDescriptor::average({.kernel_size = {2, 2},
                                         .strides = {2, 2},
                                         .padding_policy = Valid,
                                         .count_includes_padding = true}));
@@ -219,9 +219,9 @@ TEST(PoolingLayer, RefusesBadOptionsAndSources) {
   EXPECT_THROW(MaxPooling(2, -1), InvalidArgument);
   EXPECT_THROW(MaxPooling(2, 0), InvalidArgument);
   EXPECT_THROW(AveragePooling(Pair{2, 2}, Pair{1, 0}), InvalidArgument);
-  EXPECT_THROW(PoolingDescriptor::max(
-                   {.kernel_sizes = {2, 2}, .dilation_rates = {0, 1}}),
-               InvalidArgument);
+  EXPECT_THROW(
+      PoolingDescriptor::max({.kernel_size = {2, 2}, .dilation_rates = {0, 1}}),
+      InvalidArgument);
   EXPECT_THROW(Pooling(PoolingDescriptor{.pooling_type = PoolingType{0}}),
                InvalidArgument);
   const ErrorInfo info = error_of<ShapeError>(

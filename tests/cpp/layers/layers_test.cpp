@@ -55,7 +55,7 @@ std::vector<OpKind> ops_of(LayerPtr layer, Shape shape) {
 void expect_activation(const Activation& layer, ActivationType type, float a,
                        float b, const char* label) {
   EXPECT_EQ(layer.descriptor(), ActivationDescriptor(type, a, b)) << label;
-  EXPECT_EQ(layer.label(), LayerNames::of_class(label));
+  EXPECT_EQ(layer.name(), LayerNames::of_class(label));
 }
 
 TEST(Layer, KnowsItsDeviceAfterCompile) {
@@ -215,7 +215,7 @@ TEST(FullyConnectedLayer, ShapesOfSources) {
   EXPECT_EQ(shape_after(make(), {5, 6, 1, 1}), (Shape{5, 4, 1, 1}));
   EXPECT_EQ(ops_of(make(), {5, 6}), std::vector{OpKind::MatMul});
   auto layer = make();
-  layer->set_label("head");
+  layer->set_name("head");
   const ErrorInfo info =
       error_of<ShapeError>([&] { shape_after(layer, {5, 7}); });
   EXPECT_EQ(info.node, "head");
@@ -227,7 +227,7 @@ TEST(FullyConnectedLayer, ShapesOfSources) {
 TEST(FullyConnectedLayer, Parameters) {
   const FullyConnected created(6, 4);
   EXPECT_EQ(created.weights().shape(), (Shape{4, 6}));
-  EXPECT_EQ(created.weights().label(), "fully_connected.weights");
+  EXPECT_EQ(created.weights().name(), "fully_connected.weights");
   EXPECT_EQ(created.biases().shape(), (Shape{4}));
   EXPECT_EQ(created.biases().floats()[3], 0);
   ASSERT_EQ(created.parameters().size(), 2u);

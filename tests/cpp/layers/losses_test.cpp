@@ -26,7 +26,7 @@ TEST(Losses, NamedLossesHaveTypeAndLabel) {
   const auto expect = [](const Loss& loss, LossType type, const char* label) {
     EXPECT_EQ(loss.descriptor().loss_type, type);
     EXPECT_EQ(loss.descriptor().reduction_type, ReductionType::Mean);
-    EXPECT_EQ(loss.label(), label);
+    EXPECT_EQ(loss.name(), label);
     EXPECT_TRUE(loss.is_loss());
     EXPECT_TRUE(loss.extra_sources().empty());
   };

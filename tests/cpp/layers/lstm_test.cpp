@@ -54,7 +54,7 @@ TEST(LstmLayer, ResultsFollowTheOptions) {
   EXPECT_EQ(shapes_after(d, {input({kN, kT, kIn})}), Shapes({{3, 4, 6}}));
   d.returns_sequences = false;
   EXPECT_EQ(shapes_after(d, {input({kN, kT, kIn})}), Shapes({{3, 1, 6}}));
-  d.is_bidirectional = true;
+  d.bidirectional = true;
   EXPECT_EQ(shapes_after(d, {input({kN, kT, kIn})}), Shapes({{3, 1, 12}}));
   d.batch_first = false;
   EXPECT_EQ(shapes_after(d, {input({kT, kN, kIn})}), Shapes({{1, 3, 12}}));
@@ -67,7 +67,7 @@ TEST(LstmLayer, ResultsFollowTheOptions) {
 
 TEST(LstmLayer, TakesStatesInBothShapesAndLengthsByType) {
   LSTMDescriptor d = descriptor();
-  d.is_bidirectional = true;
+  d.bidirectional = true;
   const Tensor x = input({kN, kT, kIn}), full = input({1, 2, kN, kHidden}),
                flat = input({2, kN, kHidden}),
                lengths = input({kN}, DataType::Int32);
@@ -169,9 +169,9 @@ TEST(LstmLayer, NamesOneTensorPlainlyAndSeveralByNumber) {
   const Tensor x = input({kN, kT, kIn});
   graph.node(one, x);
   graph.node(two, x);
-  EXPECT_EQ(one->input_weights()[0].label(), "lstm.input_weights");
-  EXPECT_EQ(two->hidden_weights()[1].label(), "lstm_2.hidden_weights_2");
-  EXPECT_EQ(two->biases()[0].label(), "lstm_2.biases_1");
+  EXPECT_EQ(one->input_weights()[0].name(), "lstm.input_weights");
+  EXPECT_EQ(two->hidden_weights()[1].name(), "lstm_2.hidden_weights_2");
+  EXPECT_EQ(two->biases()[0].name(), "lstm_2.biases_1");
 }
 
 // One op for each layer and direction, whatever the number of steps.

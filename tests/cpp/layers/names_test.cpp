@@ -22,7 +22,7 @@ Tensor input(Shape shape) { return Tensor({.shape = shape}); }
 
 std::shared_ptr<FullyConnected> dense(const std::string& label = {}) {
   auto layer = std::make_shared<FullyConnected>(4, 4);
-  if (!label.empty()) layer->set_label(label);
+  if (!label.empty()) layer->set_name(label);
   return layer;
 }
 
@@ -50,39 +50,39 @@ TEST(Names, OfClasses) {
 
 TEST(Names, FollowTheLabel) {
   const auto fc = dense("fc");
-  EXPECT_EQ(fc->weights().label(), "fc.weights");
-  EXPECT_EQ(fc->biases().label(), "fc.biases");
-  fc->set_label("head");
-  EXPECT_EQ(fc->weights().label(), "head.weights");
+  EXPECT_EQ(fc->weights().name(), "fc.weights");
+  EXPECT_EQ(fc->biases().name(), "fc.biases");
+  fc->set_name("head");
+  EXPECT_EQ(fc->weights().name(), "head.weights");
   Graph graph;
   const Tensor y = graph.node(fc, input({2, 4}));
-  EXPECT_EQ(fc->label(), "head");
-  EXPECT_EQ(fc->weights().label(), "head.weights");
-  EXPECT_EQ(y.label(), "head");
+  EXPECT_EQ(fc->name(), "head");
+  EXPECT_EQ(fc->weights().name(), "head.weights");
+  EXPECT_EQ(y.name(), "head");
 
   const auto norm = std::make_shared<BatchNormalization>(3);
-  norm->set_label("bn");
-  EXPECT_EQ(norm->gamma().label(), "bn.gamma");
-  EXPECT_EQ(norm->beta().label(), "bn.beta");
-  EXPECT_EQ(norm->mean().label(), "bn.mean");
-  EXPECT_EQ(norm->variance().label(), "bn.variance");
+  norm->set_name("bn");
+  EXPECT_EQ(norm->gamma().name(), "bn.gamma");
+  EXPECT_EQ(norm->beta().name(), "bn.beta");
+  EXPECT_EQ(norm->mean().name(), "bn.mean");
+  EXPECT_EQ(norm->variance().name(), "bn.variance");
 }
 
 TEST(Names, WithoutALabelComeWithTheFirstNode) {
   const auto b = dense(), a = dense(), c = dense();
-  EXPECT_EQ(a->label(), "fully_connected");
-  EXPECT_EQ(a->weights().label(), "fully_connected.weights");
+  EXPECT_EQ(a->name(), "fully_connected");
+  EXPECT_EQ(a->weights().name(), "fully_connected.weights");
   Graph graph;
   Tensor x = graph.node(a, input({2, 4}));
   x = graph.node(b, x);
   x = graph.node(std::make_shared<ReLU>(), x);
   x = graph.node(a, x);  // once more: parameters have one name
   x = graph.node(c, x);
-  EXPECT_EQ(a->weights().label(), "fully_connected.weights");
-  EXPECT_EQ(b->label(), "fully_connected_2");
-  EXPECT_EQ(b->weights().label(), "fully_connected_2.weights");
-  EXPECT_EQ(c->biases().label(), "fully_connected_3.biases");
-  EXPECT_EQ(graph.result_tensors(*a)[1].label(), "fully_connected:2");
+  EXPECT_EQ(a->weights().name(), "fully_connected.weights");
+  EXPECT_EQ(b->name(), "fully_connected_2");
+  EXPECT_EQ(b->weights().name(), "fully_connected_2.weights");
+  EXPECT_EQ(c->biases().name(), "fully_connected_3.biases");
+  EXPECT_EQ(graph.result_tensors(*a)[1].name(), "fully_connected:2");
   const auto& records = graph.state()->records;
   EXPECT_EQ(records[0].name, "fully_connected");
   EXPECT_EQ(records[3].name, "fully_connected:2");
@@ -100,7 +100,7 @@ TEST(Names, OfTheSameCodeAreTheSame) {
     for (int i = 0; i < 3; ++i) {
       const auto layer = dense();
       x = graph.node(std::make_shared<ReLU>(), graph.node(layer, x));
-      text += layer->weights().label() + " " + x.label() + " ";
+      text += layer->weights().name() + " " + x.name() + " ";
     }
     return text;
   };
@@ -114,24 +114,24 @@ TEST(Names, OfFailedNodesAreFree) {
   EXPECT_THROW(graph.node(failed, input({2, 4})), ShapeError);
   const auto fc = dense();
   graph.node(fc, input({2, 4}));
-  EXPECT_EQ(fc->label(), "fully_connected");
+  EXPECT_EQ(fc->name(), "fully_connected");
   graph.node(failed, input({2, 5}));
-  EXPECT_EQ(failed->weights().label(), "fully_connected_2.weights");
+  EXPECT_EQ(failed->weights().name(), "fully_connected_2.weights");
 }
 
 TEST(Names, TheUsersStay) {
   Tensor kernel({.shape = {4, 4}}, "kernel");
   const auto fc = std::make_shared<FullyConnected>(
       4, 4, WeightOptions{.weights = kernel, .biases = input({4})});
-  fc->set_label("fc");
-  EXPECT_EQ(fc->weights().label(), "kernel");
-  EXPECT_EQ(fc->biases().label(), "fc.biases");  // the user gave none
+  fc->set_name("fc");
+  EXPECT_EQ(fc->weights().name(), "kernel");
+  EXPECT_EQ(fc->biases().name(), "fc.biases");  // the user gave none
   Tensor biases = fc->biases();
-  biases.set_label("offsets");
+  biases.set_name("offsets");
   Graph graph;
   graph.node(fc, input({2, 4}));
-  EXPECT_EQ(fc->weights().label(), "kernel");
-  EXPECT_EQ(fc->biases().label(), "offsets");
+  EXPECT_EQ(fc->weights().name(), "kernel");
+  EXPECT_EQ(fc->biases().name(), "offsets");
 }
 
 TEST(Names, OfSharedTensors) {
@@ -140,20 +140,20 @@ TEST(Names, OfSharedTensors) {
   const auto tied = std::make_shared<FullyConnected>(
       4, 4, WeightOptions{.weights = first->weights()});
   graph.node(tied, input({2, 4}));  // the first in the graph names it
-  EXPECT_EQ(first->weights().label(), "fully_connected.weights");
+  EXPECT_EQ(first->weights().name(), "fully_connected.weights");
   graph.node(first, input({2, 4}));
-  EXPECT_EQ(first->weights().label(), "fully_connected.weights");
-  EXPECT_EQ(first->biases().label(), "fully_connected_2.biases");
+  EXPECT_EQ(first->weights().name(), "fully_connected.weights");
+  EXPECT_EQ(first->biases().name(), "fully_connected_2.biases");
 
   const auto fc = dense("fc");
   const auto again = std::make_shared<FullyConnected>(
       4, 4, WeightOptions{.weights = fc->weights()});
-  again->set_label("again");
+  again->set_name("again");
   graph.node(again, input({2, 4}));
-  EXPECT_EQ(fc->weights().label(), "fc.weights");
-  EXPECT_EQ(again->biases().label(), "again.biases");
+  EXPECT_EQ(fc->weights().name(), "fc.weights");
+  EXPECT_EQ(again->biases().name(), "again.biases");
   graph.node(fc, input({2, 4}));
-  EXPECT_EQ(fc->weights().label(), "fc.weights");
+  EXPECT_EQ(fc->weights().name(), "fc.weights");
 }
 
 TEST(Names, OfTensorsOfAnotherGraphPushAsideThoseOfThis) {
@@ -167,9 +167,9 @@ TEST(Names, OfTensorsOfAnotherGraphPushAsideThoseOfThis) {
   second.node(same, second.node(own, input({2, 4})));
   const std::vector graphs{second.state()};
   LayerNames::make_unique(graphs, {});
-  EXPECT_EQ(shared->weights().label(), "fully_connected.weights");
-  EXPECT_EQ(own->weights().label(), "fully_connected_2.weights");
-  EXPECT_EQ(same->label(), "fully_connected_3");
+  EXPECT_EQ(shared->weights().name(), "fully_connected.weights");
+  EXPECT_EQ(own->weights().name(), "fully_connected_2.weights");
+  EXPECT_EQ(same->name(), "fully_connected_3");
 
   // A name that the user gave is not pushed aside.
   Graph third;
@@ -185,7 +185,7 @@ TEST(Names, TwiceAreRefusedWithBothPlaces) {
   graph.node(std::make_shared<ReLU>(), input({2}));
   graph.node(dense("fc"), input({2, 4}));
   const auto relu = std::make_shared<ReLU>();
-  relu->set_label("fc");
+  relu->set_name("fc");
   ErrorInfo info =
       error_of<InvalidArgument>([&] { graph.node(relu, input({2})); });
   EXPECT_EQ(info.op, "node");
@@ -217,8 +217,8 @@ TEST(Names, AutomaticOnesAvoidTheOthers) {
              input({2, 4}));
   const auto fc = dense();
   graph.node(fc, input({2, 4}));
-  EXPECT_EQ(graph.layers()[1]->label(), "fully_connected_2");
-  EXPECT_EQ(fc->label(), "fully_connected_3");
+  EXPECT_EQ(graph.layers()[1]->name(), "fully_connected_2");
+  EXPECT_EQ(fc->name(), "fully_connected_3");
 }
 
 TEST(Names, StandOnceInAGraph) {
@@ -226,11 +226,11 @@ TEST(Names, StandOnceInAGraph) {
   {
     Graph graph;
     graph.node(fc, input({2, 4}));
-    const ErrorInfo info = error_of<StateError>([&] { fc->set_label("late"); });
+    const ErrorInfo info = error_of<StateError>([&] { fc->set_name("late"); });
     EXPECT_EQ(info.node, "fully_connected");
   }
-  EXPECT_NO_THROW(fc->set_label("fc"));  // its graph is gone
-  EXPECT_EQ(fc->weights().label(), "fc.weights");
+  EXPECT_NO_THROW(fc->set_name("fc"));  // its graph is gone
+  EXPECT_EQ(fc->weights().name(), "fc.weights");
 }
 
 }  // namespace

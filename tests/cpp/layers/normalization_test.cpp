@@ -73,7 +73,7 @@ TEST(InstanceNormalizationLayer, RunningStatisticsAreThoseGiven) {
   const Lowered lowered(tracking, {2, 3, 4, 4});
   EXPECT_EQ(lowered.ops(), Ops{OpKind::SampleNorm});
   EXPECT_EQ(lowered.attrs(), (SampleNormAttrs{.groups = 3, .momentum = 0.5f}));
-  EXPECT_EQ(tracking->mean().label(), "instance_normalization.mean");
+  EXPECT_EQ(tracking->mean().name(), "instance_normalization.mean");
 }
 
 TEST(GroupNormalizationLayer, IsOneOp) {

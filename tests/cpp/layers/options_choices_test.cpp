@@ -97,8 +97,8 @@ std::vector<Case> loss_cases() {
   }
   cases.push_back(
       {"named_loss_type",
-       [] { return losses::Huber({.loss_type = LossType::Hinge}).label(); },
-       [] { return losses::Huber().label(); }, "loss_type"});
+       [] { return losses::Huber({.loss_type = LossType::Hinge}).name(); },
+       [] { return losses::Huber().name(); }, "loss_type"});
   return cases;
 }
 

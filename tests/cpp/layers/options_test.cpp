@@ -53,7 +53,7 @@ namespace {
 
 std::vector<Case> window_cases() {
   using C = ConvolutionDescriptor;
-  const C plain{.kernel_sizes = {3, 3},
+  const C plain{.kernel_size = {3, 3},
                 .input_feature_channel_count = 4,
                 .output_feature_channel_count = 4};
   const auto convolution = [](const C& descriptor) {
@@ -61,7 +61,7 @@ std::vector<Case> window_cases() {
       return lowered(std::make_shared<Convolution>(descriptor), {2, 4, 8, 8});
     };
   };
-  const C one{.kernel_sizes = {1, 1},
+  const C one{.kernel_size = {1, 1},
               .input_feature_channel_count = 4,
               .output_feature_channel_count = 4};
   const auto dense = [](const C& descriptor) {
@@ -86,14 +86,14 @@ std::vector<Case> window_cases() {
       "convolution_type");
   add("transposed", &C::convolution_type, ConvolutionType::Transposed, "",
       "convolution_type");
-  add("kernel_sizes", &C::kernel_sizes, Pair{5, 3}, "", "kernel_sizes");
+  add("kernel_size", &C::kernel_size, Pair{5, 3}, "", "kernel_size");
   add("group_count", &C::group_count, 2, "", "group_count");
   add("strides", &C::strides, Pair{2, 1}, "", "strides");
   add("dilation_rates", &C::dilation_rates, Pair{1, 2}, "", "dilation_rates");
   add("policy", &C::padding_policy, PaddingPolicy::Valid);
   add("padding_sizes", &C::padding_sizes, Pair{1, 0}, "padding_sizes",
       "padding_sizes");
-  add("no_kernel", &C::kernel_sizes, Pair{}, "kernel_sizes");
+  add("no_kernel", &C::kernel_size, Pair{}, "kernel_size");
   C depthwise = plain;
   depthwise.output_feature_channel_count = 5;
   cases.push_back(
@@ -110,7 +110,7 @@ std::vector<Case> window_cases() {
   using P = PoolingDescriptor;
   for (const PoolingType type :
        {PoolingType::Max, PoolingType::Average, PoolingType::L2Norm}) {
-    const P pool{.pooling_type = type, .kernel_sizes = {2, 2}};
+    const P pool{.pooling_type = type, .kernel_size = {2, 2}};
     const auto pooling = [](const P& descriptor) {
       return [=] {
         return lowered(std::make_shared<Pooling>(descriptor), {2, 4, 8, 8});
@@ -123,15 +123,15 @@ std::vector<Case> window_cases() {
       cases.push_back({std::string(to_string(type)) + "_pooling_" + name,
                        pooling(changed), pooling(pool), refused});
     };
-    add_pooling("kernel_sizes", &P::kernel_sizes, Pair{3, 2});
-    add_pooling("no_kernel", &P::kernel_sizes, Pair{}, "kernel_sizes");
+    add_pooling("kernel_size", &P::kernel_size, Pair{3, 2});
+    add_pooling("no_kernel", &P::kernel_size, Pair{}, "kernel_size");
     add_pooling("strides", &P::strides, Pair{2, 1});
     add_pooling("dilation_rates", &P::dilation_rates, Pair{1, 2});
     add_pooling("policy", &P::padding_policy, PaddingPolicy::Valid);
     add_pooling("padding_sizes", &P::padding_sizes, Pair{1, 0},
                 "padding_sizes");
     P floor = pool;  // a third window begins at sample 6 of 8
-    floor.kernel_sizes = floor.strides = {3, 3};
+    floor.kernel_size = floor.strides = {3, 3};
     floor.padding_policy = PaddingPolicy::Valid;
     P ceil = floor;
     ceil.ceil_mode = true;
@@ -143,7 +143,7 @@ std::vector<Case> window_cases() {
   cases.push_back({"pooling_factory_type",
                    [] {
                      P::average({.pooling_type = PoolingType::L2Norm,
-                                 .kernel_sizes = {2, 2}});
+                                 .kernel_size = {2, 2}});
                      return std::string();
                    },
                    [] { return std::string(); }, "pooling_type"});
@@ -208,9 +208,9 @@ std::vector<Case> other_cases() {
                      {2, 4, 8, 8});
     };
   };
-  const auto reduce = [](ReductionType type, const Shape& dimensions) {
+  const auto reduce = [](ReductionType type, const Shape& axes) {
     return [=] {
-      return lowered(std::make_shared<Reduction>(type, dimensions), {2, 3});
+      return lowered(std::make_shared<Reduction>(type, axes), {2, 3});
     };
   };
   const auto layer = [](auto make) {
@@ -256,7 +256,7 @@ std::vector<Case> other_cases() {
       {"reduce_dimensions", reduce(ReductionType::Sum, {1}),
        reduce(ReductionType::Sum, {}), ""},
       {"reduce_none_of_no_axis", reduce(ReductionType::None, {2}),
-       reduce(ReductionType::None, {1}), "dimensions is not an axis"},
+       reduce(ReductionType::None, {1}), "axes is not an axis"},
       {"dropout_rate", layer([] { return std::make_shared<Dropout>(0.25f); }),
        layer([] { return std::make_shared<Dropout>(0.5f); }), ""},
       {"dropout_seed", layer([] { return std::make_shared<Dropout>(0.5f, 7); }),

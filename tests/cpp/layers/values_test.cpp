@@ -109,7 +109,7 @@ TEST(LayerValues, TransposedConvolutionScatters) {
         Case{Valid, 1, {2, 3}, {}, {0, 0}, {2, 6, 9, 13}},
         Case{UsePaddingSize, 2, {1, 1}, {1, 2}, {1, 2}, {2, 6, 5, 7}}}) {
     const auto descriptor =
-        ConvolutionDescriptor::transposed({.kernel_sizes = {3, 2},
+        ConvolutionDescriptor::transposed({.kernel_size = {3, 2},
                                            .input_feature_channel_count = 4,
                                            .output_feature_channel_count = 6,
                                            .group_count = c.groups,
@@ -129,7 +129,7 @@ TEST(LayerValues, TransposedConvolutionScatters) {
 TEST(LayerValues, DepthwiseConvolutionReadsItsChannel) {
   Platform::set_rng_seed(12);
   const auto descriptor = ConvolutionDescriptor::depthwise(
-      {.kernel_sizes = {1, 1}, .input_feature_channel_count = 3}, 2);
+      {.kernel_size = {1, 1}, .input_feature_channel_count = 3}, 2);
   const auto layer = std::make_shared<layers::Convolution>(descriptor);
   const Tensor x = random({1, 3, 2, 2});
   const RefTensor w = contents(layer->weights()), from = contents(x);

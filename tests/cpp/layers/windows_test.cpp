@@ -53,7 +53,7 @@ std::shared_ptr<Pooling> pooling(PoolingDescriptor descriptor) {
 }
 
 TEST(CeilMode, CountsAWindowThatEndsBehindTheImage) {
-  PoolingDescriptor d{.kernel_sizes = {3, 2},
+  PoolingDescriptor d{.kernel_size = {3, 2},
                       .strides = {2, 2},
                       .padding_policy = PaddingPolicy::Valid};
   EXPECT_EQ(shape_after(pooling(d), {2, 3, 8, 7}), (Shape{2, 3, 3, 3}));
@@ -71,7 +71,7 @@ TEST(CeilMode, CountsAWindowThatEndsBehindTheImage) {
 
 TEST(CeilMode, OnlyAnAverageThatCountsPaddingNeedsAnotherOp) {
   PoolingDescriptor d{.pooling_type = PoolingType::Average,
-                      .kernel_sizes = {3, 3},
+                      .kernel_size = {3, 3},
                       .strides = {2, 2},
                       .padding_policy = PaddingPolicy::UsePaddingSize,
                       .padding_sizes = {1, 1},
@@ -105,7 +105,7 @@ TEST(Sequences, ArePooledAsImagesOfOneRow) {
 }
 
 TEST(Sequences, AreConvolvedAsImagesOfOneRow) {
-  ConvolutionDescriptor d{.kernel_sizes = {1, 3},
+  ConvolutionDescriptor d{.kernel_size = {1, 3},
                           .input_feature_channel_count = 4,
                           .output_feature_channel_count = 6,
                           .strides = {2, 2},
@@ -119,7 +119,7 @@ TEST(Sequences, AreConvolvedAsImagesOfOneRow) {
   EXPECT_TRUE(says(refusal<InvalidArgument>(convolution(), {2, 4, 9}),
                    "padding_sizes"));
   d.padding_sizes = {1, 1};
-  d.kernel_sizes = {3, 3};
+  d.kernel_size = {3, 3};
   EXPECT_TRUE(says(refusal<InvalidArgument>(convolution(), {2, 4, 9}),
                    "(1, width) for a source (N, C, L), got (3, 3)"));
   EXPECT_TRUE(says(refusal<ShapeError>(convolution(), {2, 5, 9}),
@@ -138,7 +138,7 @@ TEST(UpsampleLayer, LowersToOneNode) {
   EXPECT_EQ(layer->shape(), (Shape{8, 6}));
   EXPECT_EQ(layer->sample_mode(), SampleMode::Linear);
   EXPECT_TRUE(layer->aligns_corners());
-  EXPECT_EQ(layer->label(), "upsample");
+  EXPECT_EQ(layer->name(), "upsample");
   EXPECT_EQ(shape_after(std::make_shared<Upsample>(Shape{9}), {2, 3, 5}),
             (Shape{2, 3, 9}));
 }

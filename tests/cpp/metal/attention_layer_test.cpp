@@ -20,7 +20,7 @@ Outcome train_on(const Device& device) {
                                    .key_dimension = 4,
                                    .value_dimension = 6,
                                    .dropout = 0.25f,
-                                   .has_attention_biases = true,
+                                   .uses_attention_biases = true,
                                    .adds_zero_attention = true},
       MultiheadAttentionOptions{.seed = 7});
   const Tensor query({.shape = {3, 4, 8}}, "query"),

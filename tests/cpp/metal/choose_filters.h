@@ -23,8 +23,8 @@ using nodes::ImageNode;
 
 struct Weights final : nodes::ConvolutionDataSource {
   explicit Weights(nodes::ConvolutionDescriptor d)
-      : numbers(d.output_feature_channels * d.kernel_sizes[0] *
-                d.kernel_sizes[1] * d.input_feature_channels),
+      : numbers(d.output_feature_channels * d.kernel_size[0] *
+                d.kernel_size[1] * d.input_feature_channels),
         described(d) {}
   nodes::ConvolutionDescriptor descriptor() const override { return described; }
   std::span<const float> weights() override { return numbers; }
@@ -37,7 +37,7 @@ inline nodes::ConvolutionDataSourcePtr weights(std::int64_t in,
                                                Pair kernel = {3, 3},
                                                std::int64_t groups = 1) {
   return std::make_shared<Weights>(
-      nodes::ConvolutionDescriptor{.kernel_sizes = kernel,
+      nodes::ConvolutionDescriptor{.kernel_size = kernel,
                                    .input_feature_channels = in,
                                    .output_feature_channels = out,
                                    .groups = groups});
@@ -70,7 +70,7 @@ class ChooseFilters : public ::testing::Test {
     nodes_.emplace(kBatch, differentiated);
     for (const FilterNode& node : all) {
       nodes_->add(*node.state(),
-                  node.label().empty() ? node.class_name() : node.label());
+                  node.name().empty() ? node.class_name() : node.name());
       indices_.push_back(node.class_name());
     }
     nodes_->name_filters();
@@ -123,7 +123,7 @@ class ChooseFilters : public ::testing::Test {
     const nodes::ConvolutionNode conv(image, weights(8, 8, {3, 3}, groups));
     const nodes::ReLUNode relu(conv.result_image());
     const nodes::PoolingMaxNode pool(relu.result_image(),
-                                     {.kernel_sizes = {2, 2}});
+                                     {.kernel_size = {2, 2}});
     const nodes::FullyConnectedNode dense(pool.result_image(),
                                           weights(8, 5, {3, 3}));
     add({conv, relu, pool, dense},

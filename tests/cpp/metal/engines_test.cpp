@@ -39,8 +39,8 @@ TEST_F(Engines, TrainAlike) {
 
 TEST_F(Engines, TrainAlikeWhateverTheOptions) {
   const Trained expected = train(Device::gpu());
-  EXPECT_EQ(train(kernels_, {.poisons_memory = true}), expected);
-  EXPECT_EQ(train(kernels_, {.reuses_memory = false}), expected);
+  EXPECT_EQ(train(kernels_, {.poison_memory = true}), expected);
+  EXPECT_EQ(train(kernels_, {.reuse_memory = false}), expected);
   EXPECT_EQ(train(kernels_, {.max_gpu_ms = 1e-9}), expected);
 }
 

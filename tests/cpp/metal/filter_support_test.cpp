@@ -46,12 +46,12 @@ TEST_F(FilterSupport, FiltersThatMeanTheSame) {
   expect_runs(nodes::LogSoftMaxNode(image));
   expect_runs(nodes::AdditionNode(image, image));
   expect_runs(nodes::MultiplicationNode(image, image));
-  expect_runs(nodes::PoolingMaxNode(image, {.kernel_sizes = {3, 3}}));
+  expect_runs(nodes::PoolingMaxNode(image, {.kernel_size = {3, 3}}));
   expect_runs(nodes::PoolingAverageNode(
-      image, {.kernel_sizes = {3, 3}, .strides = {2, 2}, .padding = {}}));
+      image, {.kernel_size = {3, 3}, .strides = {2, 2}, .padding = {}}));
   expect_runs(nodes::DilatedPoolingMaxNode(
       image,
-      {.kernel_sizes = {2, 2}, .strides = {1, 1}, .dilation_rates = {2, 2}}));
+      {.kernel_size = {2, 2}, .strides = {1, 1}, .dilation_rates = {2, 2}}));
   expect_runs(nodes::UpsamplingNearestNode(image, 2, 3));
   expect_runs(nodes::UpsamplingBilinearNode(image, 2, 2, true));
   expect_runs(nodes::GramMatrixCalculationNode(image, 0.5f));
@@ -70,21 +70,21 @@ TEST_F(FilterSupport, FiltersThatDoNot) {
   expect_runs(nodes::AdditionNode(image, image, {.maximum_value = 1}), false);
   expect_runs(nodes::DivisionNode(image, image), false);
   expect_refused(
-      nodes::PoolingAverageNode(image, {.kernel_sizes = {3, 3},
+      nodes::PoolingAverageNode(image, {.kernel_size = {3, 3},
                                         .strides = {2, 2},
                                         .padding = {},
                                         .edge_mode = ImageEdgeMode::Zero}),
       "inside the image");
   expect_refused(
       nodes::PoolingL2NormNode(
-          image, {.kernel_sizes = {3, 3}, .strides = {2, 2}, .padding = {}}),
+          image, {.kernel_size = {3, 3}, .strides = {2, 2}, .padding = {}}),
       "L2");
   expect_refused(nodes::UpsamplingBilinearNode(image, 2, 2), "corners");
   const ImageNode three("three", {3, 6, 6});
   expect_refused(nodes::ConcatenationNode({image, three}), "multiple of 4");
   expect_runs(nodes::ConcatenationNode({image, image}));
   // Two windows of 2 samples, and one that none of them reads.
-  nodes::PoolingOptions odd{.kernel_sizes = {2, 2}, .strides = {3, 3}};
+  nodes::PoolingOptions odd{.kernel_size = {2, 2}, .strides = {3, 3}};
   odd.padding.remainder = PaddingRemainder::TopLeft;
   expect_refused(nodes::PoolingMaxNode(image, odd), "odd");
   odd.padding.remainder = PaddingRemainder::BottomRight;

@@ -33,7 +33,7 @@ class SmallNet {
     Tensor h = add<layers::FullyConnected>("first", x_, tensor({16, 6}, 1),
                                            tensor({16}, 2));
     norm_ = std::make_shared<layers::BatchNormalization>(16);
-    norm_->set_label("norm");
+    norm_->set_name("norm");
     h = graph_.node(norm_, h);
     h = add<layers::ReLU>("relu", h);
     h = add<layers::Dropout>("drop", h, 0.25f, 7);
@@ -86,7 +86,7 @@ class SmallNet {
   template <class Layer, class... Arguments>
   Tensor add(const char* label, const Tensor& source, Arguments... arguments) {
     auto layer = std::make_shared<Layer>(arguments...);
-    layer->set_label(label);
+    layer->set_name(label);
     return graph_.node(layer, source);
   }
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kImages = 2;
 struct Weights final : ConvolutionDataSource {
   explicit Weights(ConvolutionDescriptor d)
       : numbers(random_floats(
-            d.output_feature_channels * d.kernel_sizes[0] * d.kernel_sizes[1] *
+            d.output_feature_channels * d.kernel_size[0] * d.kernel_size[1] *
                 (d.is_depthwise ? 1 : d.input_feature_channels),
             1)),
         described(d) {}
@@ -76,13 +76,13 @@ std::function<FilterNode(const ImageNode&)> of_two() {
 }
 
 std::vector<FilterCase> layers() {
-  const PoolingOptions window{.kernel_sizes = {2, 2}, .strides = {1, 1}};
-  const ConvolutionDescriptor square{.kernel_sizes = {3, 3},
+  const PoolingOptions window{.kernel_size = {2, 2}, .strides = {1, 1}};
+  const ConvolutionDescriptor square{.kernel_size = {3, 3},
                                      .input_feature_channels = 8,
                                      .output_feature_channels = 8};
   ConvolutionDescriptor depthwise = square, whole = square;
   depthwise.is_depthwise = true;
-  whole.kernel_sizes = {4, 4};
+  whole.kernel_size = {4, 4};
   return {
       {trained<ConvolutionNode>(square), "MPSCNNConvolutionNode",
        "MPSCNNConvolutionGradientNode"},

@@ -23,7 +23,7 @@ struct Source final : NormalizationDataSource {
         used(std::move(o)),
         given_label(std::move(name)) {}
   std::int64_t feature_channels() const override { return 8; }
-  std::string label() const override { return given_label; }
+  std::string name() const override { return given_label; }
   std::int64_t groups() const override { return 4; }
   float epsilon() const override { return 0.1f; }
   float momentum() const override { return 0.5f; }
@@ -114,7 +114,7 @@ TEST_F(ImageGraphMixed, NeighboursOnMpsGraph) {
   const Trained run = check([](Net& net) {
     const InstanceNormalizationNode first(net.x, net.source());
     const LocalContrastNormalizationNode between(first.result_image(),
-                                                 {.kernel_sizes = {3, 3}});
+                                                 {.kernel_size = {3, 3}});
     const BatchNormalizationNode second(between.result_image(), net.source());
     net.train(LossNode(second.result_image(), net.t, {}));
   });
@@ -204,7 +204,7 @@ TEST_F(ImageGraphMixed, GradientsAlone) {
     const SigmoidNode sigmoid(net.x);
     const SoftMaxNode softmax(net.x);
     const PoolingMaxNode pool(net.x,
-                              {.kernel_sizes = {1, 1}, .strides = {1, 1}});
+                              {.kernel_size = {1, 1}, .strides = {1, 1}});
     for (const FilterNode& node :
          std::vector<FilterNode>{sigmoid, softmax, pool}) {
       net.ends.push_back(node.gradient_filter(net.t).result_image());

@@ -19,7 +19,7 @@ constexpr std::int64_t kImages = 4;
 struct Weights final : ConvolutionDataSource {
   Weights(ConvolutionDescriptor d, unsigned seed, OptimizerPtr o)
       : weight_values(random_floats(d.output_feature_channels *
-                                        d.kernel_sizes[0] * d.kernel_sizes[1] *
+                                        d.kernel_size[0] * d.kernel_size[1] *
                                         d.input_feature_channels,
                                     seed)),
         bias_values(random_floats(d.output_feature_channels, seed + 1)),
@@ -44,7 +44,7 @@ class ImageGraph : public GpuTest {
       dense = make({3, 3}, 4, 3, 5);
       const ConvolutionNode first(image, conv);
       const ReLUNode relu(first.result_image());
-      const PoolingMaxNode pool(relu.result_image(), {.kernel_sizes = {2, 2}});
+      const PoolingMaxNode pool(relu.result_image(), {.kernel_size = {2, 2}});
       const FullyConnectedNode last(pool.result_image(), dense);
       const LossNode loss(last.result_image(), labels,
                           {.type = LossType::SoftmaxCrossEntropy,
@@ -63,7 +63,7 @@ class ImageGraph : public GpuTest {
     std::shared_ptr<Weights> make(Pair kernel, std::int64_t in,
                                   std::int64_t out, unsigned seed) {
       return std::make_shared<Weights>(
-          ConvolutionDescriptor{.kernel_sizes = kernel,
+          ConvolutionDescriptor{.kernel_size = kernel,
                                 .input_feature_channels = in,
                                 .output_feature_channels = out},
           seed, optimizer);

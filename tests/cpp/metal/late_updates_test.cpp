@@ -211,7 +211,7 @@ OptimizerPtr clipped() {
 
 /// Steps, phases and sums of gradients.
 Floats trained(const Device& device, CompileOptions options, bool accumulates) {
-  options.accumulates_gradients = accumulates;
+  options.accumulate_gradients = accumulates;
   Stack net(device, clipped(), 4, options);
   net.compile();
   for (int i = 0; i < 3; ++i) {
@@ -231,7 +231,7 @@ TEST_F(LateUpdates, TrainAsMPSGraphDoesWhereverARunIsCut) {
     const Floats expected = trained(Device::gpu(), {}, accumulates);
     for (const double max_gpu_ms : {0.0, 1e-9, 1e-4, 3e-4, 1e-3}) {
       for (const bool poisons : {false, true}) {
-        const CompileOptions options{.poisons_memory = poisons,
+        const CompileOptions options{.poison_memory = poisons,
                                      .max_gpu_ms = max_gpu_ms};
         EXPECT_EQ(trained(Device::gpu(), options, accumulates), expected);
         expect_near(expected, trained(composed, options, accumulates), 2e-5);

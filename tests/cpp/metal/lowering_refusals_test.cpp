@@ -126,10 +126,10 @@ TEST(Refusals, OfConvolutionPadding) {
 TEST(Refusals, NameTheLayer) {
   const Tensor x({{1, 1, 1, 300}}, "x");
   const auto layer = std::make_shared<layers::Convolution>(
-      ConvolutionDescriptor{.kernel_sizes = {1, kMaxConvolutionKernel + 1},
+      ConvolutionDescriptor{.kernel_size = {1, kMaxConvolutionKernel + 1},
                             .input_feature_channel_count = 1,
                             .output_feature_channel_count = 1});
-  layer->set_label("wide");
+  layer->set_name("wide");
   Graph graph;
   const Tensor y = graph.node(layer, x);
   InferenceGraph inference({graph});

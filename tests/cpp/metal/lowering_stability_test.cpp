@@ -144,7 +144,7 @@ TEST(Precision, IsThatOfFloat32) {
 }
 
 TEST(Ties, GoToTheFirstSampleOfAWindow) {
-  const Pool2dAttrs attrs{.kernel_sizes = {2, 2}, .strides = {1, 1}};
+  const Pool2dAttrs attrs{.kernel_size = {2, 2}, .strides = {1, 1}};
   const Shape image{1, 1, 3, 3}, pooled{1, 1, 2, 2};
   Program program;
   const ValueId x = program.add_value(Role::Input, {image}, "x");
@@ -178,7 +178,7 @@ TEST(Rounding, TakesHalvesToEven) {
 
 // Zeros that pad must not win over negative samples.
 TEST(MaxPooling, IgnoresPadding) {
-  const Pool2dAttrs attrs{.kernel_sizes = {3, 3}, .padding = {1, 1, 1, 1}};
+  const Pool2dAttrs attrs{.kernel_size = {3, 3}, .padding = {1, 1, 1, 1}};
   EXPECT_EQ(
       run_on_gpu(OpKind::MaxPool2d, attrs, {{{1, 1, 2, 2}, {-4, -3, -2, -1}}}),
       (Values{-1, -1, -1, -1}));
@@ -186,7 +186,7 @@ TEST(MaxPooling, IgnoresPadding) {
 
 TEST(AveragePooling, CountsPaddingOnlyWhenAsked) {
   AveragePool2dAttrs attrs;
-  attrs.kernel_sizes = {2, 2};
+  attrs.kernel_size = {2, 2};
   attrs.padding = {1, 0, 1, 0};
   const Operand x{{1, 1, 2, 2}, {4, 8, 12, 16}};
   attrs.count_includes_padding = false;

@@ -136,12 +136,12 @@ Floats trained(const CompileOptions& options) {
 }
 
 TEST_F(GpuMemory, ReuseDoesNotChangeABit) {
-  EXPECT_EQ(trained({.reuses_memory = false}), trained({}));
+  EXPECT_EQ(trained({.reuse_memory = false}), trained({}));
 }
 
 TEST_F(GpuMemory, PoisonReachesNothing) {
-  EXPECT_EQ(trained({.poisons_memory = true}), trained({}));
-  EXPECT_EQ(trained({.poisons_memory = true, .max_gpu_ms = 1e-9}), trained({}));
+  EXPECT_EQ(trained({.poison_memory = true}), trained({}));
+  EXPECT_EQ(trained({.poison_memory = true, .max_gpu_ms = 1e-9}), trained({}));
 }
 
 TEST_F(GpuMemory, CutsDoNotChangeABit) {

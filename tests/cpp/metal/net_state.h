@@ -25,7 +25,7 @@ inline NetState state_of(const SmallNet& net) {
   for (std::size_t i = 0; i < state.names.size(); ++i) {
     into.push_back({state.names[i], view(state.values[i])});
   }
-  net.t->read_state(into);
+  net.t->read_state_dict(into);
   return state;
 }
 
@@ -35,7 +35,7 @@ inline void restore(SmallNet& net, const NetState& state) {
   for (std::size_t i = 0; i < state.names.size(); ++i) {
     from.push_back({state.names[i], view(std::as_const(state.values[i]))});
   }
-  net.t->load_state(from);
+  net.t->load_state_dict(from);
   net.t->optimizer()->set_time_step(state.time_step);
 }
 

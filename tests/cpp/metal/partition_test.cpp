@@ -366,7 +366,7 @@ TEST_F(Partition, UnitsWithoutResultsAreDropped) {
 TEST_F(Partition, OpaqueStateNeverCrosses) {
   Program pooled;
   const ValueId in = pooled.add_value(Role::Input, {{1, 1, 4, 4}}, "x");
-  const Pool2dAttrs attrs{.kernel_sizes = {2, 2}, .strides = {2, 2}};
+  const Pool2dAttrs attrs{.kernel_size = {2, 2}, .strides = {2, 2}};
   const auto outputs = pooled.append(OpKind::MaxPool2d, attrs, {in}, "pool");
   pooled.position.phase = Phase::Gradient;
   const ValueId dx = pooled.append_one(OpKind::MaxPool2dGradient, attrs,

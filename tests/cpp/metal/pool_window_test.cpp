@@ -79,7 +79,7 @@ TEST(PoolWindow, LeavesCommonOnesAlone) {
                                  Window2d{{3, 5}, {1, 1}, {2, 3}, {2, 2, 6, 6}},
                                  Window2d{{17, 32}, {17, 32}}}) {
     const Window2d trimmed = trim_window(window, image);
-    EXPECT_EQ(trimmed.kernel_sizes, window.kernel_sizes);
+    EXPECT_EQ(trimmed.kernel_size, window.kernel_size);
     EXPECT_EQ(trimmed.strides, window.strides);
     EXPECT_EQ(trimmed.dilation_rates, window.dilation_rates);
     EXPECT_EQ(trimmed.padding, window.padding);
@@ -95,11 +95,11 @@ TEST(PoolWindow, IsNoLargerThanTheImageNeeds) {
   const Shape image{1, 1, 4, 4};
   const Window2d large =
       trim_window({{kHuge, kHuge}, {1, 1}, {1, 1}, kHalf}, image);
-  EXPECT_EQ(large.kernel_sizes, (Pair{7, 7}));
+  EXPECT_EQ(large.kernel_size, (Pair{7, 7}));
   EXPECT_EQ(large.padding, (Padding{3, 3, 3, 3}));
   const Window2d dilated = trim_window(
       {{3, 3}, {1, 1}, {kHuge, kHuge}, {kHuge, kHuge, kHuge, kHuge}}, image);
-  EXPECT_EQ(dilated.kernel_sizes, (Pair{1, 1}));
+  EXPECT_EQ(dilated.kernel_size, (Pair{1, 1}));
   EXPECT_EQ(dilated.dilation_rates, (Pair{1, 1}));
   EXPECT_EQ(dilated.padding, (Padding{0, 0, 0, 0}));
 }
@@ -114,11 +114,11 @@ std::vector<double> image() {
 }
 
 TEST(HugeWindowsOnTheGpu, MeanWhatTheyDoOnTheCpu) {
-  Pool2dAttrs max{.kernel_sizes = {kHuge, kHuge}};
+  Pool2dAttrs max{.kernel_size = {kHuge, kHuge}};
   max.strides = {1, 1};
   max.padding = kHalf;
   AveragePool2dAttrs average;
-  average.kernel_sizes = {kHuge, kHuge};
+  average.kernel_size = {kHuge, kHuge};
   average.padding = kHalf;
   const auto expect_alike_on_both = [](OpKind op, const Attributes& attrs) {
     const std::vector<Operand> x{{kImage, image()}};
@@ -128,11 +128,11 @@ TEST(HugeWindowsOnTheGpu, MeanWhatTheyDoOnTheCpu) {
   expect_alike_on_both(OpKind::MaxPool2d, max);
   expect_alike_on_both(OpKind::AveragePool2d, average);
   AveragePool2dGradientAttrs back;
-  back.kernel_sizes = average.kernel_sizes;
+  back.kernel_size = average.kernel_size;
   back.padding = average.padding;
   back.shape = kImage;
   expect_alike_on_both(OpKind::AveragePool2dGradient, back);
-  max.kernel_sizes = {3, 3};
+  max.kernel_size = {3, 3};
   max.dilation_rates = {kHuge, kHuge};
   max.padding = {kHuge, kHuge, kHuge, kHuge};
   expect_alike_on_both(OpKind::MaxPool2d, max);
@@ -141,7 +141,7 @@ TEST(HugeWindowsOnTheGpu, MeanWhatTheyDoOnTheCpu) {
 // The divisor is that of the whole kernel.
 TEST(HugeWindowsOnTheGpu, CountTheirPadding) {
   AveragePool2dAttrs attrs;
-  attrs.kernel_sizes = {64, 32};
+  attrs.kernel_size = {64, 32};
   attrs.padding = {32, 31, 16, 15};
   attrs.count_includes_padding = true;
   const Operand x{kImage, image()};
@@ -149,8 +149,8 @@ TEST(HugeWindowsOnTheGpu, CountTheirPadding) {
                run_op_on(DeviceType::CPU, OpKind::AveragePool2d, attrs, {x})[0],
                1e-6);
   AveragePool2dGradientAttrs back{
-      attrs.kernel_sizes, attrs.strides, attrs.dilation_rates,
-      attrs.padding,      true,          kImage};
+      attrs.kernel_size, attrs.strides, attrs.dilation_rates,
+      attrs.padding,     true,          kImage};
   expect_alike(
       run_on_gpu(OpKind::AveragePool2dGradient, back, {x}),
       run_op_on(DeviceType::CPU, OpKind::AveragePool2dGradient, back, {x})[0],

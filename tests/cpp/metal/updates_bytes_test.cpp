@@ -66,7 +66,7 @@ TEST_F(UpdatesBytes, AnUpdateByItselfHasNoExecutable) {
 }
 
 TEST_F(UpdatesBytes, SumsOfGradientsAreTwoLaunches) {
-  Stack net(Device::gpu(), adam(), kLayers, {.accumulates_gradients = true});
+  Stack net(Device::gpu(), adam(), kLayers, {.accumulate_gradients = true});
   net.compile();
   net.phases().wait();
   net.bind();

@@ -108,10 +108,10 @@ TEST_F(Updates, CutsPoisonAndReuseDoNotChangeABit) {
            [] { return std::make_shared<RMSProp>(0.01f, 0.9f); }}) {
     const Floats expected = trained(Device::gpu(), make());
     for (const CompileOptions& options : std::vector<CompileOptions>{
-             {.reuses_memory = false},
-             {.poisons_memory = true},
+             {.reuse_memory = false},
+             {.poison_memory = true},
              {.max_gpu_ms = 1e-9},
-             {.poisons_memory = true, .max_gpu_ms = 1e-9}}) {
+             {.poison_memory = true, .max_gpu_ms = 1e-9}}) {
       EXPECT_EQ(trained(Device::gpu(), make(), options), expected);
     }
   }
@@ -186,7 +186,7 @@ TEST_F(Updates, ANaNReachesItsParameterAlone) {
 }
 
 TEST_F(Updates, OfAccumulatedGradientsAgree) {
-  const CompileOptions options{.accumulates_gradients = true};
+  const CompileOptions options{.accumulate_gradients = true};
   for (bool clips : {false, true}) {
     const auto make = [&] {
       OptimizerDescriptor d{.learning_rate = 0.02f};

@@ -167,7 +167,7 @@ TEST_F(VerifyGpu, AdamMayStepByNoise) {
 TEST_F(VerifyGpu, AdamMayStepByAccumulatedNoise) {
   VerifyNet net({8, 5, 6}, attend_and_normalize,
                 std::make_shared<optimizers::Adam>(0.01f),
-                {.accumulates_gradients = true});
+                {.accumulate_gradients = true});
   for (int i = 0; i < 3; ++i) net.phases(GradientAccumulation::Sum);
   // Steps of a graph that may be linked add up in accumulators, too.
   VerifyNet linkable({8, 5, 6}, attend_and_normalize,

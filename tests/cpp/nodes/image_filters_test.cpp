@@ -27,14 +27,14 @@ class ImageFiltersTest : public ::testing::Test {
     const ImageNode image(name + ".image", {4, 6, 6});
     const ImageNode gradient(name + ".gradient", {8, 3, 3});
     const auto weights = std::make_shared<testing::GivenWeights>(
-        nodes::ConvolutionDescriptor{.kernel_sizes = {3, 3},
+        nodes::ConvolutionDescriptor{.kernel_size = {3, 3},
                                      .input_feature_channels = 4,
                                      .output_feature_channels = 8},
         1);
     const nodes::ConvolutionNode conv(image, weights);
     const nodes::ReLUNode relu(conv.result_image());
     const nodes::PoolingMaxNode pool(relu.result_image(),
-                                     {.kernel_sizes = {2, 2}});
+                                     {.kernel_size = {2, 2}});
     const auto pool_gradient = pool.gradient_filter(gradient);
     const auto relu_gradient =
         relu.gradient_filter(pool_gradient.result_image());

@@ -16,7 +16,7 @@ std::shared_ptr<GivenWeights> make_weights(Pair kernel, std::int64_t in,
                                            std::int64_t out, unsigned seed,
                                            const OptimizerPtr& optimizer) {
   auto weights = std::make_shared<GivenWeights>(
-      ConvolutionDescriptor{.kernel_sizes = kernel,
+      ConvolutionDescriptor{.kernel_size = kernel,
                             .input_feature_channels = in,
                             .output_feature_channels = out},
       seed, optimizer);
@@ -33,14 +33,14 @@ struct NodeNet {
   LossNode make(bool exports) {
     const ConvolutionNode first(image, conv);
     const ReLUNode relu(first.result_image());
-    const PoolingMaxNode pool(relu.result_image(), {.kernel_sizes = {2, 2}});
+    const PoolingMaxNode pool(relu.result_image(), {.kernel_size = {2, 2}});
     const FullyConnectedNode second(pool.result_image(), hidden);
     const ReLUNode relu2(second.result_image());
     const FullyConnectedNode third(relu2.result_image(), classes);
     const std::string names[] = {"conv", "hidden", "classes"};
     const TrainableNode nodes[] = {first, second, third};
     for (int i = 0; i < 3; ++i) {
-      nodes[i].set_label(names[i]);
+      nodes[i].set_name(names[i]);
       if (!exports) continue;
       nodes[i].set_training_style(TrainingStyle::None);
       nodes[i].result_state().set_export_from_graph(true);
@@ -68,7 +68,7 @@ Graph compiled(const LossNode& loss) {
 Floats reordered(const Floats& values, const ConvolutionDescriptor& d,
                  bool to_layers) {
   const std::int64_t in = d.input_feature_channels;
-  const std::int64_t pixels = d.kernel_sizes[0] * d.kernel_sizes[1];
+  const std::int64_t pixels = d.kernel_size[0] * d.kernel_size[1];
   Floats result(values.size());
   for (std::int64_t o = 0; o < d.output_feature_channels; ++o) {
     for (std::int64_t p = 0; p < pixels; ++p) {
@@ -106,7 +106,7 @@ struct LayerNet {
     };
     Tensor h = add(std::make_shared<layers::Convolution>(
                        traingraph::ConvolutionDescriptor{
-                           .kernel_sizes = {3, 3},
+                           .kernel_size = {3, 3},
                            .input_feature_channel_count = 1,
                            .output_feature_channel_count = 4},
                        parameters(*net.conv, {4, 1, 3, 3})),

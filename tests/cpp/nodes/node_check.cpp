@@ -129,7 +129,7 @@ GivenWeights::GivenWeights(nodes::ConvolutionDescriptor d, unsigned seed,
   const std::int64_t groups =
       d.is_depthwise ? d.input_feature_channels : d.groups;
   const auto size = static_cast<std::size_t>(
-      d.output_feature_channels * d.kernel_sizes[0] * d.kernel_sizes[1] *
+      d.output_feature_channels * d.kernel_size[0] * d.kernel_size[1] *
       d.input_feature_channels / groups);
   weight_values = random_floats(size, seed);
   bias_values = random_floats(

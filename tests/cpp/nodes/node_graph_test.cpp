@@ -9,7 +9,7 @@ namespace {
 using namespace testing;
 
 constexpr ImageSize kSize{2, 4, 4};
-const ConvolutionDescriptor kConv{.kernel_sizes = {3, 3},
+const ConvolutionDescriptor kConv{.kernel_size = {3, 3},
                                   .input_feature_channels = 2,
                                   .output_feature_channels = 2};
 
@@ -33,7 +33,7 @@ TEST(GradientCalls, KeepTheirContracts) {
       error_of<UnsupportedError>([&] { gradient.gradient_filter(g); }).node,
       "ReLUGradientNode");
   const LossNode loss(x, y, {});
-  loss.set_label("mse");
+  loss.set_name("mse");
   EXPECT_EQ(error_of<UnsupportedError>([&] { loss.gradient_filters(g); }).node,
             "mse");
   const ShapeError error = [&] {
@@ -133,7 +133,7 @@ struct Trained {
   explicit Trained(OptimizerPtr optimizer, TrainingStyle style)
       : source(std::make_shared<GivenWeights>(kConv, 3, std::move(optimizer))) {
     node.set_training_style(style);
-    node.set_label("conv");
+    node.set_name("conv");
     gradient.result_image().set_handle("dx");
   }
   Execution run(Graph& graph) const {
@@ -335,7 +335,7 @@ TEST(NodeGraph, ProfilesHaveARowForEachFilter) {
   const ImageNode x("x", kSize), t("t", kSize);
   const auto weights = std::make_shared<GivenWeights>(kConv, 3, sgd(0.1f));
   const ConvolutionNode conv(x, weights);
-  conv.set_label("first");
+  conv.set_name("first");
   const ReLUNode relu(conv.result_image());
   const LossNode loss(relu.result_image(), t, {});
   std::vector<ImageNode> results;

@@ -76,7 +76,7 @@ TEST(ContrastNodes, AcrossPixels) {
 Images local_contrast(const Images& x,
                       const LocalContrastNormalizationOptions& o) {
   Images y(x.size);
-  const auto [h, w] = o.kernel_sizes;
+  const auto [h, w] = o.kernel_size;
   for_each_element(y.size, [&](auto n, auto c, auto i, auto j) {
     double sum = 0, squares = 0, count = 0;
     for (auto p = i - h / 2; p <= i + (h - 1) / 2; ++p)
@@ -95,7 +95,7 @@ Images local_contrast(const Images& x,
 }
 
 TEST(ContrastNodes, Local) {
-  const LocalContrastNormalizationOptions o{.kernel_sizes = {3, 4},
+  const LocalContrastNormalizationOptions o{.kernel_size = {3, 4},
                                             .alpha = 0.75f,
                                             .beta = 0.5f,
                                             .delta = 0.25f,
@@ -118,7 +118,7 @@ TEST(ContrastNodes, Local) {
   };
   check(o, -1, 1, 2e-5);
   // Far from zero: what a float32 of 1000 resolves is 6e-5.
-  check({.kernel_sizes = {3, 3}, .alpha = 1, .delta = 0.25f}, 1000, 1001, 2e-4);
+  check({.kernel_size = {3, 3}, .alpha = 1, .delta = 0.25f}, 1000, 1001, 2e-4);
 }
 
 // Normalizations.

@@ -98,7 +98,7 @@ class RandomChain {
         if (size.height < 3 || size.width < 3)
           return keep(SoftSignNode(last()));
         return keep(PoolingAverageNode(
-            last(), {.kernel_sizes = {2, 2}, .strides = {1, 1}}));
+            last(), {.kernel_size = {2, 2}, .strides = {1, 1}}));
       case 6:
         return keep(SoftMaxNode(last()));
       case 7:
@@ -118,7 +118,7 @@ class RandomChain {
   FilterNode convolution(unsigned seed) {
     const std::int64_t kernel = pick(1, 3);
     const ConvolutionDescriptor descriptor{
-        .kernel_sizes = {kernel, kernel},
+        .kernel_size = {kernel, kernel},
         .input_feature_channels = last().size().feature_channels,
         .output_feature_channels = 4 * pick(1, 2),
         .strides = {pick(1, 2), 1}};

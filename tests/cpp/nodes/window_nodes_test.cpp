@@ -29,7 +29,7 @@ struct Conv {
   ConvolutionDescriptor d;
   bool is_same = true;
   Axis axis(int i, std::int64_t n) const {
-    const std::int64_t span = (d.kernel_sizes[i] - 1) * d.dilation_rates[i] + 1;
+    const std::int64_t span = (d.kernel_size[i] - 1) * d.dilation_rates[i] + 1;
     return is_same ? same(n, span, d.strides[i]) : valid(n, span, d.strides[i]);
   }
 };
@@ -46,11 +46,11 @@ Images convolve(const Conv& conv, const GivenWeights& w, const Images& x) {
   for_each_element(y.size, [&](auto n, auto o, auto i, auto j) {
     double sum =
         w.bias_values.empty() ? 0 : w.bias_values[static_cast<std::size_t>(o)];
-    for (std::int64_t u = 0; u < d.kernel_sizes[0]; ++u)
-      for (std::int64_t v = 0; v < d.kernel_sizes[1]; ++v)
+    for (std::int64_t u = 0; u < d.kernel_size[0]; ++u)
+      for (std::int64_t v = 0; v < d.kernel_size[1]; ++v)
         for (std::int64_t c = 0; c < in; ++c) {
           const auto at = static_cast<std::size_t>(
-              ((o * d.kernel_sizes[0] + u) * d.kernel_sizes[1] + v) * in + c);
+              ((o * d.kernel_size[0] + u) * d.kernel_size[1] + v) * in + c);
           sum +=
               w.weight_values[at] *
               x.padded(
@@ -81,7 +81,7 @@ void check_convolution(const std::string& name, const Conv& conv,
 }
 
 TEST(ConvolutionNodes, AreTheirFormulas) {
-  const ConvolutionDescriptor d{.kernel_sizes = {3, 2},
+  const ConvolutionDescriptor d{.kernel_size = {3, 2},
                                 .input_feature_channels = 4,
                                 .output_feature_channels = 6};
   check_convolution("same", {d}, {4, 5, 6});
@@ -98,7 +98,7 @@ TEST(ConvolutionNodes, AreTheirFormulas) {
   check_convolution("groups", {grouped}, {4, 5, 6});
   grouped.input_feature_channels = grouped.output_feature_channels = 8;
   check_convolution("groups of 4", {grouped}, {8, 5, 6});
-  const ConvolutionDescriptor depthwise{.kernel_sizes = {3, 3},
+  const ConvolutionDescriptor depthwise{.kernel_size = {3, 3},
                                         .input_feature_channels = 4,
                                         .output_feature_channels = 4,
                                         .is_depthwise = true};
@@ -134,22 +134,22 @@ TEST(ConvolutionNodes, OfRandomShapes) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     Draw draw(seed);
     Conv conv;
-    conv.d.kernel_sizes = draw.pair(1, 3);
+    conv.d.kernel_size = draw.pair(1, 3);
     conv.d.strides = draw.pair(1, 3);
     conv.d.dilation_rates = draw.pair(1, 2);
     conv.d.groups = draw(1, 2);
     conv.d.input_feature_channels = conv.d.groups * draw(1, 3);
     conv.d.output_feature_channels = conv.d.groups * draw(1, 3);
     conv.is_same = draw(0, 1) == 1;
-    if (conv.is_same) keep_covered(conv.d.strides, conv.d.kernel_sizes);
+    if (conv.is_same) keep_covered(conv.d.strides, conv.d.kernel_size);
     check_convolution("seed " + std::to_string(seed), conv,
                       draw.size(conv.d.input_feature_channels,
-                                conv.d.kernel_sizes, conv.d.dilation_rates));
+                                conv.d.kernel_size, conv.d.dilation_rates));
   }
 }
 
 TEST(ConvolutionNodes, AFullyConnectedKernelCoversTheImage) {
-  const ConvolutionDescriptor d{.kernel_sizes = {4, 3},
+  const ConvolutionDescriptor d{.kernel_size = {4, 3},
                                 .input_feature_channels = 2,
                                 .output_feature_channels = 5};
   const auto weights = std::make_shared<GivenWeights>(
@@ -174,7 +174,7 @@ Images spread(const GivenWeights& w, const Images& x, Pair cut_before,
   const ConvolutionDescriptor& d = w.given;
   const auto extent = [&](std::int64_t n, int i) {
     return (n - 1) * d.strides[i] +
-           (d.kernel_sizes[i] - 1) * d.dilation_rates[i] + 1 - cut[i];
+           (d.kernel_size[i] - 1) * d.dilation_rates[i] + 1 - cut[i];
   };
   Images y({d.output_feature_channels, extent(x.size.height, 0),
             extent(x.size.width, 1)});
@@ -184,15 +184,15 @@ Images spread(const GivenWeights& w, const Images& x, Pair cut_before,
   const std::int64_t in = d.input_feature_channels;
   for_each_element(x.size, [&](auto n, auto c, auto i, auto j) {
     for (std::int64_t o = 0; o < d.output_feature_channels; ++o)
-      for (std::int64_t u = 0; u < d.kernel_sizes[0]; ++u)
-        for (std::int64_t v = 0; v < d.kernel_sizes[1]; ++v) {
+      for (std::int64_t u = 0; u < d.kernel_size[0]; ++u)
+        for (std::int64_t v = 0; v < d.kernel_size[1]; ++v) {
           const std::int64_t row =
               i * d.strides[0] + u * d.dilation_rates[0] - cut_before[0];
           const std::int64_t column =
               j * d.strides[1] + v * d.dilation_rates[1] - cut_before[1];
           if (!y.contains(row, column)) continue;
           const auto at = static_cast<std::size_t>(
-              ((o * d.kernel_sizes[0] + u) * d.kernel_sizes[1] + v) * in + c);
+              ((o * d.kernel_size[0] + u) * d.kernel_size[1] + v) * in + c);
           y.at(n, o, row, column) += w.weight_values[at] * x.at(n, c, i, j);
         }
   });
@@ -200,7 +200,7 @@ Images spread(const GivenWeights& w, const Images& x, Pair cut_before,
 }
 
 TEST(ConvolutionNodes, TheTransposeSpreadsTheKernelOut) {
-  const ConvolutionDescriptor d{.kernel_sizes = {4, 3},
+  const ConvolutionDescriptor d{.kernel_size = {4, 3},
                                 .input_feature_channels = 3,
                                 .output_feature_channels = 2,
                                 .strides = {2, 1},
@@ -226,7 +226,7 @@ TEST(ConvolutionNodes, TheTransposeSpreadsTheKernelOut) {
 }
 
 TEST(ConvolutionNodes, ATransposeUndoesTheSizesOfItsConvolution) {
-  const ConvolutionDescriptor down{.kernel_sizes = {3, 3},
+  const ConvolutionDescriptor down{.kernel_size = {3, 3},
                                    .input_feature_channels = 2,
                                    .output_feature_channels = 3,
                                    .strides = {2, 2}};
@@ -254,8 +254,8 @@ Images pool(const Images& x, Pool kind, const PoolingOptions& o, Axis rows,
   for_each_element(y.size, [&](auto n, auto c, auto i, auto j) {
     double largest = -INFINITY, sum = 0, squares = 0;
     int count = 0;
-    for (std::int64_t u = 0; u < o.kernel_sizes[0]; ++u)
-      for (std::int64_t v = 0; v < o.kernel_sizes[1]; ++v) {
+    for (std::int64_t u = 0; u < o.kernel_size[0]; ++u)
+      for (std::int64_t v = 0; v < o.kernel_size[1]; ++v) {
         const std::int64_t row =
             i * o.strides[0] + u * o.dilation_rates[0] - rows.before;
         const std::int64_t column =
@@ -268,7 +268,7 @@ Images pool(const Images& x, Pool kind, const PoolingOptions& o, Axis rows,
         ++count;
       }
     if (kind == Pool::AverageOfAll) {
-      count = static_cast<int>(o.kernel_sizes[0] * o.kernel_sizes[1]);
+      count = static_cast<int>(o.kernel_size[0] * o.kernel_size[1]);
     }
     y.at(n, c, i, j) = kind == Pool::Max      ? largest
                        : kind == Pool::L2Norm ? std::sqrt(squares)
@@ -282,7 +282,7 @@ void check_pooling(const char* name, Pool kind, PoolingOptions options,
                    const ImageSize& size) {
   const auto axis = [&](int i, std::int64_t n) {
     const std::int64_t span =
-        (options.kernel_sizes[i] - 1) * options.dilation_rates[i] + 1;
+        (options.kernel_size[i] - 1) * options.dilation_rates[i] + 1;
     return options.padding.extent == PaddingExtent::Same
                ? same(n, span, options.strides[i])
                : valid(n, span, options.strides[i]);
@@ -294,7 +294,7 @@ void check_pooling(const char* name, Pool kind, PoolingOptions options,
       [&](const auto& s) -> FilterNode { return Node(s[0], options); },
       [&](const auto& s) { return pool(s[0], kind, options, rows, columns); }};
   const auto end = [&](int i, const Axis& windows) {
-    return (windows.count - 1) * options.strides[i] + options.kernel_sizes[i];
+    return (windows.count - 1) * options.strides[i] + options.kernel_size[i];
   };
   const bool is_inside =
       end(0, rows) <= size.height && end(1, columns) <= size.width;
@@ -305,7 +305,7 @@ void check_pooling(const char* name, Pool kind, PoolingOptions options,
 TEST(PoolingNodes, AreTheirFormulas) {
   const ImageSize size{2, 6, 9};
   const PoolingOptions same{
-      .kernel_sizes = {3, 2}, .strides = {2, 2}, .padding = {}};
+      .kernel_size = {3, 2}, .strides = {2, 2}, .padding = {}};
   PoolingOptions valid = same;
   valid.padding = kValid;
   check_pooling<PoolingMaxNode>("max, same", Pool::Max, same, size);
@@ -326,12 +326,12 @@ TEST(PoolingNodes, OfRandomShapes) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
     Draw draw(seed);
-    PoolingOptions o{.kernel_sizes = draw.pair(1, 4),
+    PoolingOptions o{.kernel_size = draw.pair(1, 4),
                      .strides = draw.pair(1, 3),
                      .padding = draw(0, 1) == 1 ? PaddingPolicy{} : kValid};
     const bool is_same = o.padding.extent == PaddingExtent::Same;
-    if (is_same) keep_covered(o.strides, o.kernel_sizes);
-    const ImageSize size = draw.size(draw(1, 3), o.kernel_sizes, {1, 1});
+    if (is_same) keep_covered(o.strides, o.kernel_size);
+    const ImageSize size = draw.size(draw(1, 3), o.kernel_size, {1, 1});
     check_pooling<PoolingMaxNode>("max", Pool::Max, o, size);
     check_pooling<PoolingAverageNode>("average", Pool::Average, o, size);
     check_pooling<PoolingL2NormNode>("norm", Pool::L2Norm, o, size);
@@ -344,7 +344,7 @@ TEST(PoolingNodes, WindowsLieWhereThePolicySays) {
   // Sums of windows of 4 every 3 of 0, 1, ... 7: which samples are they?
   const auto sums = [](PaddingPolicy policy) {
     const ImageNode x("x", {1, 1, 8});
-    const PoolingAverageNode node(x, {.kernel_sizes = {1, 4},
+    const PoolingAverageNode node(x, {.kernel_size = {1, 4},
                                       .strides = {1, 3},
                                       .padding = policy,
                                       .edge_mode = ImageEdgeMode::Zero});
@@ -382,16 +382,16 @@ TEST(PoolingNodes, RefuseWhatTheyDoNotTake) {
   };
   refused([&] { PoolingMaxNode(x, {}); });
   refused([&] {
-    PoolingMaxNode(x, {.kernel_sizes = {2, 2}, .dilation_rates = {2, 2}});
+    PoolingMaxNode(x, {.kernel_size = {2, 2}, .dilation_rates = {2, 2}});
   });
   refused([&] {
     PoolingL2NormNode(
-        x, {.kernel_sizes = {2, 2}, .edge_mode = ImageEdgeMode::Zero});
+        x, {.kernel_size = {2, 2}, .edge_mode = ImageEdgeMode::Zero});
   });
   refused(
-      [&] { PoolingMaxNode(x, {.kernel_sizes = {2, 2}, .strides = {-1, 2}}); });
+      [&] { PoolingMaxNode(x, {.kernel_size = {2, 2}, .strides = {-1, 2}}); });
   EXPECT_EQ(error_of<ShapeError>([&] {
-              PoolingMaxNode(x, {.kernel_sizes = {7, 7}});
+              PoolingMaxNode(x, {.kernel_size = {7, 7}});
             }).op,
             "PoolingMaxNode");
 }

@@ -17,10 +17,10 @@ std::vector<ErrorCase> shape_errors() {
   const ErrorInput x{{2, 3}}, other{{3, 2}}, image{{2, 4, 8, 8}};
   const Convolution2dGradientAttrs to_image{.shape = {2, 4, 8, 8}};
   const Convolution2dGradientAttrs to_weights{.shape = {6, 4, 3, 3}};
-  const Pool2dAttrs pool{.kernel_sizes = {2, 2}, .strides = {2, 2}};
-  const AveragePool2dAttrs average{.kernel_sizes = {2, 2}, .strides = {2, 2}};
+  const Pool2dAttrs pool{.kernel_size = {2, 2}, .strides = {2, 2}};
+  const AveragePool2dAttrs average{.kernel_size = {2, 2}, .strides = {2, 2}};
   const AveragePool2dGradientAttrs from_average{
-      .kernel_sizes = {2, 2}, .strides = {2, 2}, .shape = {2, 4, 8, 8}};
+      .kernel_size = {2, 2}, .strides = {2, 2}, .shape = {2, 4, 8, 8}};
   const SampleNormAttrs by_group{.groups = 2};
   const LossAttrs softmax_loss{.type = LossType::SoftmaxCrossEntropy};
   const ErrorInput grid{{2, 12, 3, 3}};
@@ -80,7 +80,7 @@ std::vector<ErrorCase> shape_errors() {
       {MaxPool2d, pool, {x}},
       {MaxPool2d, pool, {{{2, 4, 1, 8}}}},
       {MaxPool2d,
-       Pool2dAttrs{.kernel_sizes = {2, 2}, .padding = {2, 2, 0, 0}},
+       Pool2dAttrs{.kernel_size = {2, 2}, .padding = {2, 2, 0, 0}},
        {image}},
       {MaxPool2dGradient, pool, {{{2, 4, 4, 3}}, image, image}},
       {MaxPool2dGradient, pool, {{{2, 4, 4, 4}}, x, image}},
@@ -263,7 +263,7 @@ std::vector<ErrorCase> attribute_errors() {
       {Convolution2dWeightsGradient,
        Convolution2dGradientAttrs{.shape = {6, 4, 0, 3}},
        {{{2, 6, 6, 6}}, image}},
-      {MaxPool2d, Pool2dAttrs{.kernel_sizes = {0, 2}}, {image}},
+      {MaxPool2d, Pool2dAttrs{.kernel_size = {0, 2}}, {image}},
       {MaxPool2dGradient, Pool2dAttrs{.strides = {1, -1}}, {image, image, x}},
       {AveragePool2d, AveragePool2dAttrs{.padding = {-1, 0, 0, 0}}, {image}},
       {AveragePool2dGradient, AveragePool2dGradientAttrs{}, {image}},

@@ -106,8 +106,8 @@ void fit(Extremes& extremes, Attributes& attrs, const Shape& x) {
     const std::int64_t half = std::numeric_limits<std::int64_t>::max();
     if (extremes.one_in(2)) split->lengths = {half, half, x[0] + 2};
   } else if (auto* transpose = std::get_if<TransposeAttrs>(&attrs)) {
-    transpose->dimensions = {};
-    for (int k = x.rank(); k-- > 0;) transpose->dimensions.push_back(k);
+    transpose->axes = {};
+    for (int k = x.rank(); k-- > 0;) transpose->axes.push_back(k);
   }
 }
 

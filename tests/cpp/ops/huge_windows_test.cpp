@@ -20,7 +20,7 @@ const Values kSamples = random_values(32, 1);
 template <class Attrs>
 Attrs covering_windows() {
   Attrs attrs;
-  attrs.kernel_sizes = {kHuge, kHuge};
+  attrs.kernel_size = {kHuge, kHuge};
   attrs.strides = {1, 1};
   attrs.padding = {kHuge / 2, kHuge / 2, kHuge / 2, kHuge / 2};
   return attrs;
@@ -67,7 +67,7 @@ TEST(HugeWindow, SharesTheGradient) {
 }
 
 TEST(HugeDilation, ReadsTheOneTapInside) {
-  Pool2dAttrs attrs{.kernel_sizes = {3, 3},
+  Pool2dAttrs attrs{.kernel_size = {3, 3},
                     .strides = {1, 1},
                     .dilation_rates = {kHuge, kHuge}};
   attrs.padding = {kHuge, kHuge, kHuge, kHuge};

@@ -43,15 +43,15 @@ void add_reshapes(OpCases& cases) {
 }
 
 void add_transposes(OpCases& cases, Random& random) {
-  const auto transpose = [&](const Shape& x, const Shape& dimensions) {
-    add(cases, OpKind::Transpose, TransposeAttrs{dimensions}, {x},
+  const auto transpose = [&](const Shape& x, const Shape& axes) {
+    add(cases, OpKind::Transpose, TransposeAttrs{axes}, {x},
         x.num_elements() < 500);
   };
   transpose({7}, {0});
-  for (Shape dimensions : {Shape{0, 1, 2}, Shape{0, 2, 1}, Shape{1, 0, 2},
-                           Shape{1, 2, 0}, Shape{2, 0, 1}, Shape{2, 1, 0}}) {
-    transpose({2, 3, 5}, dimensions);
-    transpose({4, 1, 3}, dimensions);
+  for (Shape axes : {Shape{0, 1, 2}, Shape{0, 2, 1}, Shape{1, 0, 2},
+                     Shape{1, 2, 0}, Shape{2, 0, 1}, Shape{2, 1, 0}}) {
+    transpose({2, 3, 5}, axes);
+    transpose({4, 1, 3}, axes);
   }
   transpose({3, 7}, {1, 0});
   std::vector<std::int64_t> all{0, 1, 2, 3};

@@ -9,21 +9,21 @@ class Pooling : public OpProgramTest {};
 
 TEST_F(Pooling, FollowsTheExtentFormula) {
   EXPECT_EQ(shape_of(OpKind::MaxPool2d,
-                     Pool2dAttrs{.kernel_sizes = {2, 3},
+                     Pool2dAttrs{.kernel_size = {2, 3},
                                  .strides = {2, 1},
                                  .dilation_rates = {1, 2},
                                  .padding = {1, 0, 2, 1}},
                      inputs({{2, 3, 8, 9}})),
             (Shape{2, 3, (8 + 1 - 2) / 2 + 1, (9 + 3 - 5) / 1 + 1}));
-  EXPECT_EQ(shape_of(OpKind::AveragePool2d,
-                     AveragePool2dAttrs{.kernel_sizes = {8, 8}},
-                     inputs({{2, 3, 8, 8}})),
-            (Shape{2, 3, 1, 1}));
+  EXPECT_EQ(
+      shape_of(OpKind::AveragePool2d, AveragePool2dAttrs{.kernel_size = {8, 8}},
+               inputs({{2, 3, 8, 8}})),
+      (Shape{2, 3, 1, 1}));
 }
 
 TEST_F(Pooling, MaxPoolingKeepsOpaqueState) {
   const auto results =
-      append(OpKind::MaxPool2d, Pool2dAttrs{.kernel_sizes = {2, 2}},
+      append(OpKind::MaxPool2d, Pool2dAttrs{.kernel_size = {2, 2}},
              inputs({{2, 3, 8, 8}}));
   ASSERT_EQ(results.size(), 2u);
   EXPECT_FALSE(program_.value(results[0]).is_opaque);
@@ -33,7 +33,7 @@ TEST_F(Pooling, MaxPoolingKeepsOpaqueState) {
 TEST_F(Pooling, RefusesAKernelThatDoesNotFit) {
   EXPECT_TRUE(contains(
       error_of<ShapeError>(OpKind::MaxPool2d,
-                           Pool2dAttrs{.kernel_sizes = {3, 9}},
+                           Pool2dAttrs{.kernel_size = {3, 9}},
                            inputs({{2, 3, 8, 8}})),
       {"does not fit the width", "at least 9 padded samples", "got 8 + 0"}));
 }
@@ -42,13 +42,13 @@ TEST_F(Pooling, RefusesWindowsOfPaddingOnly) {
   EXPECT_TRUE(contains(
       error_of<ShapeError>(
           OpKind::AveragePool2d,
-          AveragePool2dAttrs{.kernel_sizes = {2, 2}, .padding = {0, 2, 0, 0}},
+          AveragePool2dAttrs{.kernel_size = {2, 2}, .padding = {0, 2, 0, 0}},
           inputs({{2, 3, 8, 8}})),
       {"window of the height reads only padding", "padded by 0 and 2"}));
   // Taps 3 apart straddle a single sample.
   EXPECT_TRUE(contains(
       error_of<ShapeError>(OpKind::MaxPool2d,
-                           Pool2dAttrs{.kernel_sizes = {1, 2},
+                           Pool2dAttrs{.kernel_size = {1, 2},
                                        .dilation_rates = {1, 3},
                                        .padding = {0, 0, 1, 2}},
                            inputs({{2, 3, 8, 1}})),
@@ -58,9 +58,9 @@ TEST_F(Pooling, RefusesWindowsOfPaddingOnly) {
 TEST_F(Pooling, RefusesBadAttributes) {
   EXPECT_TRUE(
       contains(error_of<InvalidArgument>(OpKind::MaxPool2d,
-                                         Pool2dAttrs{.kernel_sizes = {0, 2}},
+                                         Pool2dAttrs{.kernel_size = {0, 2}},
                                          inputs({{2, 3, 8, 8}})),
-               {"kernel_sizes", "(0, 2)"}));
+               {"kernel_size", "(0, 2)"}));
   EXPECT_TRUE(
       contains(error_of<InvalidArgument>(OpKind::AveragePool2d,
                                          AveragePool2dAttrs{.strides = {2, -2}},
@@ -78,17 +78,17 @@ TEST_F(Pooling, RefusesBadAttributes) {
 
 TEST_F(Pooling, GradientsRefuseAGradientOfAnotherShape) {
   const auto pooled =
-      append(OpKind::MaxPool2d, Pool2dAttrs{.kernel_sizes = {2, 2}},
+      append(OpKind::MaxPool2d, Pool2dAttrs{.kernel_size = {2, 2}},
              {input({2, 3, 8, 8})});
   EXPECT_TRUE(
       contains(error_of<ShapeError>(OpKind::MaxPool2dGradient,
-                                    Pool2dAttrs{.kernel_sizes = {2, 2}},
+                                    Pool2dAttrs{.kernel_size = {2, 2}},
                                     {input({2, 3, 8, 8}), 0, pooled[1]}),
                {"gradient", "expected (2, 3, 7, 7), got (2, 3, 8, 8)"}));
 }
 
 TEST_F(Pooling, MaxPoolingGradientReadsTheState) {
-  const Pool2dAttrs attrs{.kernel_sizes = {2, 2}, .strides = {2, 2}};
+  const Pool2dAttrs attrs{.kernel_size = {2, 2}, .strides = {2, 2}};
   const ValueId x = input({2, 3, 8, 8});
   const auto results = append(OpKind::MaxPool2d, attrs, {x});
   const auto map = gradients(results[0], input({2, 3, 4, 4}), {x});
@@ -101,7 +101,7 @@ TEST_F(Pooling, AveragePoolingIsDifferentiableTwice) {
   const ValueId x = input({2, 3, 9, 9});
   const ValueId y =
       append_one(OpKind::AveragePool2d,
-                 AveragePool2dAttrs{.kernel_sizes = {2, 2},
+                 AveragePool2dAttrs{.kernel_size = {2, 2},
                                     .strides = {2, 2},
                                     .count_includes_padding = true},
                  {x});

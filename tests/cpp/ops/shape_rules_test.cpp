@@ -260,7 +260,7 @@ TEST(Layout, TransposeTakesAPermutation) {
             (Shape{4, 2, 3}));
   EXPECT_EQ(message_of<InvalidArgument>(OpKind::Transpose, TransposeAttrs{{0}},
                                         {{{2, 3}}}),
-            "[transpose \"node\"] dimensions has the wrong length: expected 2 "
+            "[transpose \"node\"] axes has the wrong length: expected 2 "
             "axes, got (0).");
   EXPECT_THROW(infer(OpKind::Transpose, TransposeAttrs{{1, 1}}, {{{2, 3}}}),
                InvalidArgument);

@@ -51,7 +51,7 @@ TEST_F(Failures, OfAPassFailsWhatAddsToIt) {
   TrainingGraph t({a.net.graph}, std::make_shared<losses::MeanSquaredError>(),
                   sgd(0.1f));
   t.add_inputs({{"x", a.net.x}}, {{"label", a.net.label}});
-  t.compile(Device::null(), {.accumulates_gradients = true});
+  t.compile(Device::null(), {.accumulate_gradients = true});
   const auto pass = [&] {
     t.execute_forward(a.net.inputs, a.net.labels);
     return t.execute_gradient({.accumulate = GradientAccumulation::Sum});
@@ -158,7 +158,7 @@ struct SharedWeight {
     Graph other;
     auto layer =
         std::make_shared<layers::FullyConnected>(a.w(), b.layer->biases());
-    layer->set_label("b");
+    layer->set_name("b");
     other.node(layer, b.x);
     const auto train = [](std::optional<TrainingGraph>& t, Graph graph,
                           const Linear& net) {

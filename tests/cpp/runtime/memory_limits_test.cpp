@@ -43,7 +43,7 @@ void train() {
   Tensor y = x;
   for (const std::int64_t in : {std::int64_t{3}, kChannels, kChannels}) {
     y = graph.node(std::make_shared<layers::Convolution>(ConvolutionDescriptor{
-                       .kernel_sizes = {3, 3},
+                       .kernel_size = {3, 3},
                        .input_feature_channel_count = in,
                        .output_feature_channel_count = kChannels,
                        .padding_policy = PaddingPolicy::Same}),

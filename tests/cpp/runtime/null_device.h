@@ -16,7 +16,7 @@ namespace traingraph::testing {
 /// One layer with a name on the null device.
 struct Named {
   explicit Named(const std::string& name) : net(4, 3, 2, 1, name) {
-    relu->set_label(name + " relu");
+    relu->set_name(name + " relu");
     net.y = net.graph.node(relu, net.y);
   }
   TrainingGraph train() { return net.train(sgd(0.1f), {}, Device::null()); }

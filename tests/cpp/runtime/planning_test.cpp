@@ -283,7 +283,7 @@ TEST_P(Planning, RandomNetworksGiveTheValuesOfTheReference) {
   SCOPED_TRACE("network seed " + std::to_string(seed));
   RandomNetwork net(seed, /*is_smooth=*/true);
   ReferenceSteps reference(net);
-  TrainingGraph t = net.train({.poisons_memory = true});
+  TrainingGraph t = net.train({.poison_memory = true});
   const Floats label = one_hot(kBatch, kClasses);
   for (unsigned step = 0; step < 2; ++step) {
     const Floats x = random_floats(net.x.shape().num_elements(), 1000 + step);
@@ -308,7 +308,7 @@ TEST_P(Planning, RandomNetworksGiveTheValuesOfTheReference) {
 TEST_P(Planning, RandomNetworksGiveTheSameBitsHoweverPlanned) {
   const unsigned seed = GetParam();
   SCOPED_TRACE("network seed " + std::to_string(seed));
-  const auto expected = train(seed, {.reuses_memory = false}, false);
+  const auto expected = train(seed, {.reuse_memory = false}, false);
   for (const Floats& values : expected) {
     for (float v : values) ASSERT_TRUE(std::isfinite(v));
   }
@@ -317,12 +317,12 @@ TEST_P(Planning, RandomNetworksGiveTheSameBitsHoweverPlanned) {
     CompileOptions options;
     bool in_phases;
   } variants[] = {{"planned", {}, false},
-                  {"poisoned", {.poisons_memory = true}, false},
+                  {"poisoned", {.poison_memory = true}, false},
                   {"phases", {}, true},
-                  {"phases without reuse", {.reuses_memory = false}, true},
-                  {"poisoned phases", {.poisons_memory = true}, true},
+                  {"phases without reuse", {.reuse_memory = false}, true},
+                  {"poisoned phases", {.poison_memory = true}, true},
                   {"input gradients",
-                   {.compute_all_gradients = true, .poisons_memory = true},
+                   {.compute_all_gradients = true, .poison_memory = true},
                    false}};
   for (const auto& variant : variants) {
     SCOPED_TRACE(variant.name);

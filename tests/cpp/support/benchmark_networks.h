@@ -98,7 +98,7 @@ class BenchmarkNetwork {
               std::int64_t stride = 1, bool has_bias = true) {
     return graph.node(
         std::make_shared<layers::Convolution>(
-            ConvolutionDescriptor{.kernel_sizes = {kernel, kernel},
+            ConvolutionDescriptor{.kernel_size = {kernel, kernel},
                                   .input_feature_channel_count = x.shape()[1],
                                   .output_feature_channel_count = channels,
                                   .strides = {stride, stride}},

@@ -28,7 +28,7 @@ class RecurrentTraining {
     const LSTMDescriptor d{.input_size = features,
                            .hidden_size = hidden,
                            .layer_count = 2,
-                           .is_bidirectional = true,
+                           .bidirectional = true,
                            .dropout = 0.25f};
     if (name == "LSTM") {
       layer = std::make_shared<layers::LSTM>(d);

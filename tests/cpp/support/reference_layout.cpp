@@ -79,13 +79,13 @@ RefTensors reference_transpose(const TransposeAttrs& attrs, RefTensors& in) {
   const RefTensor& x = in[0];
   Shape shape = x.shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    shape[axis] = x.shape[static_cast<int>(attrs.dimensions[axis])];
+    shape[axis] = x.shape[static_cast<int>(attrs.axes[axis])];
   }
   RefTensor y = zeros(shape);
   for_each_position(shape, [&](const Shape& at) {
     Shape from = at;
     for (int axis = 0; axis < shape.rank(); ++axis) {
-      from[static_cast<int>(attrs.dimensions[axis])] = at[axis];
+      from[static_cast<int>(attrs.axes[axis])] = at[axis];
     }
     y(at) = x(from);
   });

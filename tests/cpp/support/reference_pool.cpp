@@ -10,7 +10,7 @@ Shape pooled(const Attrs& attrs, const Shape& x) {
   Shape y = x;
   for (int i = 0; i < 2; ++i) {
     const std::int64_t span =
-        (attrs.kernel_sizes[i] - 1) * attrs.dilation_rates[i] + 1;
+        (attrs.kernel_size[i] - 1) * attrs.dilation_rates[i] + 1;
     const std::int64_t padded =
         x[2 + i] + attrs.padding[2 * i] + attrs.padding[2 * i + 1];
     y[2 + i] = (padded - span) / attrs.strides[i] + 1;
@@ -22,8 +22,8 @@ Shape pooled(const Attrs& attrs, const Shape& x) {
 template <class Attrs, class Visit>
 void for_each_sample(const Attrs& attrs, const Shape& x, const Shape& at,
                      Visit visit) {
-  for (std::int64_t u = 0; u < attrs.kernel_sizes[0]; ++u) {
-    for (std::int64_t v = 0; v < attrs.kernel_sizes[1]; ++v) {
+  for (std::int64_t u = 0; u < attrs.kernel_size[0]; ++u) {
+    for (std::int64_t v = 0; v < attrs.kernel_size[1]; ++v) {
       const std::int64_t row = at[2] * attrs.strides[0] +
                                u * attrs.dilation_rates[0] - attrs.padding[0];
       const std::int64_t column = at[3] * attrs.strides[1] +
@@ -48,7 +48,7 @@ Shape winner(const Pool2dAttrs& attrs, const RefTensor& x, const Shape& at) {
 template <class Attrs>
 double divisor(const Attrs& attrs, const Shape& x, const Shape& at) {
   if (attrs.count_includes_padding) {
-    return static_cast<double>(attrs.kernel_sizes[0] * attrs.kernel_sizes[1]);
+    return static_cast<double>(attrs.kernel_size[0] * attrs.kernel_size[1]);
   }
   double count = 0;
   for_each_sample(attrs, x, at, [&](const Shape&) { count += 1; });

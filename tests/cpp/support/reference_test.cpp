@@ -147,13 +147,13 @@ TEST(Reference, ConvolutionGradientsAreAdjoint) {
 
 TEST(Reference, Pooling) {
   const RefTensor x{{1, 1, 2, 3}, {1, 5, 5, -4, -1, 0}};
-  const Pool2dAttrs max{.kernel_sizes = {2, 2}, .padding = {0, 0, 1, 0}};
+  const Pool2dAttrs max{.kernel_size = {2, 2}, .padding = {0, 0, 1, 0}};
   expect_near(run(OpKind::MaxPool2d, max, {x}), {1, 5, 5}, kExact);
   expect_near(run(OpKind::MaxPool2d, max, {x}, 1), {0, 1, 1}, kExact);
   expect_near(run(OpKind::MaxPool2dGradient, max,
                   {{{1, 1, 1, 3}, {1, 10, 100}}, x, {}}),
               {1, 110, 0, 0, 0, 0}, kExact);
-  AveragePool2dAttrs average{.kernel_sizes = {2, 2}, .padding = {0, 0, 1, 0}};
+  AveragePool2dAttrs average{.kernel_size = {2, 2}, .padding = {0, 0, 1, 0}};
   expect_near(run(OpKind::AveragePool2d, average, {x}), {-1.5, 0.25, 2.25},
               kExact);
   average.count_includes_padding = true;
@@ -171,7 +171,7 @@ TEST(Reference, AveragePoolingGradientIsAdjoint) {
         ramp(evaluate(OpKind::AveragePool2d, attrs, in)[0].shape, 2);
     expect_near(
         run(OpKind::AveragePool2dGradient,
-            AveragePool2dGradientAttrs{attrs.kernel_sizes, attrs.strides,
+            AveragePool2dGradientAttrs{attrs.kernel_size, attrs.strides,
                                        attrs.dilation_rates, attrs.padding,
                                        includes_padding, x.shape},
             {seed}),

@@ -111,7 +111,7 @@ struct Linear {
     const Floats b = random_floats(out, seed + 1);
     layer = std::make_shared<layers::FullyConnected>(
         Tensor({{out, in}}, view(w), "w"), Tensor({{out}}, view(b), "b"));
-    layer->set_label(name);
+    layer->set_name(name);
     y = graph.node(layer, x);
     x_data = random_floats(batch * in, seed + 2);
     label_data = random_floats(batch * out, seed + 3);

@@ -292,7 +292,7 @@ def recurrent(cls: Any) -> Build:
             net.choose.choice((1, 2)),
             uses_biases=net.choose.random() < 0.7,
             batch_first=net.choose.random() < 0.7,
-            is_bidirectional=net.choose.random() < 0.4,
+            bidirectional=net.choose.random() < 0.4,
         )
         randomize_biases(net.rng, layer)
         d = layer.descriptor

@@ -42,9 +42,9 @@ FLOORS = {
 FACTORS = {"float32": 2.0, "mixed_bfloat16": 1.5, "mixed_float16": 1.5}
 
 COMPILE_OPTIONS: tuple[dict[str, Any], ...] = (
-    {"poisons_memory": True},
-    {"poisons_memory": True, "reuses_memory": False},
-    {"poisons_memory": True, "disable_layer_fusion": True},
+    {"poison_memory": True},
+    {"poison_memory": True, "reuse_memory": False},
+    {"poison_memory": True, "disable_layer_fusion": True},
 )
 
 
@@ -178,7 +178,7 @@ class Case:
         )
         inputs = [x for x, _ in (*net.sources, *net.constants)]
         label = tg.Tensor(self.factors(net).shape, name="label", batch_axis=None)
-        training.add_inputs({x.label: x for x in inputs}, loss_labels={"label": label})
+        training.add_inputs({x.name: x for x in inputs}, loss_labels={"label": label})
         training.add_outputs({f"result {i}": t for i, (t, _) in enumerate(net.results)})
         options = COMPILE_OPTIONS[self.seed % len(COMPILE_OPTIONS)]
         training.compile(
@@ -192,8 +192,8 @@ class Case:
     def step(self, net: RandomGraph) -> Iterator[tuple[str, Array]]:
         """All values of separate calls; those of a whole step must be the same."""
         training = self.training(net)
-        data = {x.label: as_numpy(there).astype(np.float32) for x, there in net.sources}
-        data |= {x.label: values for x, values in net.constants}
+        data = {x.name: as_numpy(there).astype(np.float32) for x, there in net.sources}
+        data |= {x.name: values for x, values in net.constants}
         labels = {"label": -self.factors(net)}
         trained = list(training.parameters)
         before = [t.numpy() for t in trained]

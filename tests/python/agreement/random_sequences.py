@@ -52,7 +52,7 @@ def lstm(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         layers,
         uses_biases=(uses_biases := net.choose.random() < 0.7),
         batch_first=batch_first,
-        is_bidirectional=directions == 2,
+        bidirectional=directions == 2,
         returns_sequences=returns_sequences,
         result_mode="output_and_states",
         input_weights=[net.weights(4 * hidden, w) for w in widths],
@@ -166,18 +166,18 @@ def attention(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         (value_width, value.shape[2]),
         (width, value_width),
     ]
-    has_biases = net.choose.random() < 0.6
+    uses_biases = net.choose.random() < 0.6
     adds_rows = net.choose.random() < 0.3
     layer = Layers.MultiheadAttention(
         width,
         heads,
         key_width,
         value_width,
-        has_biases=has_biases,
-        has_attention_biases=adds_rows,
+        uses_biases=uses_biases,
+        uses_attention_biases=adds_rows,
         adds_zero_attention=(adds_zeros := net.choose.random() < 0.3),
         weights=[net.weights(*size) for size in sizes],
-        biases=[net.random(size[0]) for size in sizes] if has_biases else None,
+        biases=[net.random(size[0]) for size in sizes] if uses_biases else None,
         attention_biases=[net.random(key_width), net.random(value_width)]
         if adds_rows
         else None,

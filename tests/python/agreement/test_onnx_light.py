@@ -53,7 +53,7 @@ def test_numbers_and_a_step(name: str) -> None:
     proto = narrow(name, rng)
     model = tg.onnx.load(proto)
     (x,), (y,) = model.inputs.values(), model.outputs
-    data = {x.label: rng.standard_normal(x.shape, np.float32)}
+    data = {x.name: rng.standard_normal(x.shape, np.float32)}
     inference = model.inference_graph()
     inference.compile("cpu")
     found = inference.execute(data).result().output(y)
@@ -104,7 +104,7 @@ def test_weights_of_the_file_are_parameters(name: str) -> None:
     assert weights <= set(model.parameters)
     (x,), (y,) = model.inputs.values(), model.outputs
     count = int(np.prod(x.shape))
-    data = {x.label: (np.arange(count).reshape(x.shape) / count).astype(np.float32)}
+    data = {x.name: (np.arange(count).reshape(x.shape) / count).astype(np.float32)}
     inference = model.inference_graph()
     inference.compile("cpu")
     found = inference.execute(data).result().output(y)

@@ -126,8 +126,8 @@ def check(
     **options: bool,
 ) -> None:
     names = {
-        "has_biases": "bias",
-        "has_attention_biases": "add_bias_kv",
+        "uses_biases": "bias",
+        "uses_attention_biases": "add_bias_kv",
         "adds_zero_attention": "add_zero_attn",
     }
     module = nn.MultiheadAttention(
@@ -138,8 +138,8 @@ def check(
         batch_first=True,
         **{names[option]: value for option, value in options.items()},
     )
-    counts = [WIDTH] * 4 if options.get("has_biases", True) else []
-    added = [WIDTH] * 2 if options.get("has_attention_biases") else []
+    counts = [WIDTH] * 4 if options.get("uses_biases", True) else []
+    added = [WIDTH] * 2 if options.get("uses_attention_biases") else []
     layer = tg.layers.MultiheadAttention(
         WIDTH,
         HEADS,
@@ -185,7 +185,7 @@ def test_added_rows(
     check(
         rng,
         Masks.of(kind, rng),
-        has_attention_biases=True,
+        uses_attention_biases=True,
         adds_zero_attention=adds_zero_attention,
     )
 
@@ -195,7 +195,7 @@ def test_zero_attention_alone(rng: np.random.Generator) -> None:
 
 
 def test_without_biases(rng: np.random.Generator) -> None:
-    check(rng, Masks.of("none", rng), has_biases=False)
+    check(rng, Masks.of("none", rng), uses_biases=False)
 
 
 def test_sources_of_other_widths(rng: np.random.Generator) -> None:

@@ -96,7 +96,7 @@ class Twins:
                     tg.ParameterGroup([second.weights], 2.0, OTHER_DECAY),
                 ]
             )
-        self.training.compile("cpu", accumulates_gradients=True)
+        self.training.compile("cpu", accumulate_gradients=True)
 
     def their_groups(self) -> list[dict[str, Any]]:
         first, second = self.module[0], self.module[2]

@@ -36,12 +36,10 @@ def test_layer(
     check_layer(rng, KINDS[kind](IN, H, **OPTIONS[options]), int(has_state))
 
 
-@pytest.mark.parametrize("is_bidirectional", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_lengths(
-    rng: np.random.Generator, kind: str, *, is_bidirectional: bool
-) -> None:
-    check_lengths(rng, KINDS[kind](IN, H, 2, is_bidirectional=is_bidirectional))
+def test_lengths(rng: np.random.Generator, kind: str, *, bidirectional: bool) -> None:
+    check_lengths(rng, KINDS[kind](IN, H, 2, bidirectional=bidirectional))
 
 
 @pytest.mark.parametrize("steps", [1, 30, 1000])

@@ -77,7 +77,7 @@ def test_tensors_that_need_gradients_are_refused(name: str) -> None:
 
 @BOTH
 def test_executions_read_and_write_them(name: str) -> None:
-    x = tg.Tensor((5, 4), name, label="x")
+    x = tg.Tensor((5, 4), name, name="x")
     graph = tg.Graph()
     w = torch.randn(3, 4, generator=torch.manual_seed(5)).to(TYPES[name])
     y = graph.node(

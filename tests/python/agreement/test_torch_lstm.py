@@ -31,9 +31,9 @@ def test_lstm(rng: np.random.Generator, options: str, *, has_states: bool) -> No
     check_layer(rng, tg.layers.LSTM(IN, H, **OPTIONS[options]), 2 * has_states)
 
 
-@pytest.mark.parametrize("is_bidirectional", [False, True])
-def test_lengths(rng: np.random.Generator, *, is_bidirectional: bool) -> None:
-    check_lengths(rng, tg.layers.LSTM(IN, H, 2, is_bidirectional=is_bidirectional))
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_lengths(rng: np.random.Generator, *, bidirectional: bool) -> None:
+    check_lengths(rng, tg.layers.LSTM(IN, H, 2, bidirectional=bidirectional))
 
 
 @pytest.mark.parametrize("steps", [1, 30, 1000])

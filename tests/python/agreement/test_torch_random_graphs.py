@@ -30,8 +30,8 @@ SEEDS = os.environ.get("TRAINGRAPH_RANDOM_GRAPHS", "0:160")
 
 COMPILE_OPTIONS: tuple[dict[str, bool], ...] = (
     {},
-    {"poisons_memory": True},
-    {"reuses_memory": False},
+    {"poison_memory": True},
+    {"reuse_memory": False},
     {"disable_layer_fusion": True},
 )
 
@@ -47,11 +47,11 @@ def test_random_graph(seed: int) -> None:
         [net.graph], loss=tg.losses.MeanSquaredError(), optimizer=optimizer
     )
     inputs = [x for x, _ in (*net.sources, *net.constants)]
-    training.add_inputs({x.label: x for x in inputs}, loss_labels={"label": label})
+    training.add_inputs({x.name: x for x in inputs}, loss_labels={"label": label})
     options = COMPILE_OPTIONS[seed % len(COMPILE_OPTIONS)]
     training.compile("cpu", compute_all_gradients=True, **options)
-    data = {x.label: as_numpy(there).astype(np.float32) for x, there in net.sources}
-    data |= {x.label: values for x, values in net.constants}
+    data = {x.name: as_numpy(there).astype(np.float32) for x, there in net.sources}
+    data |= {x.name: values for x, values in net.constants}
     run = training.execute_forward(data, {"label": labels})
     training.execute_gradient().wait()
     assert run.result().loss == pytest.approx(loss, rel=2e-4, abs=1e-5)

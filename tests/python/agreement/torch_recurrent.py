@@ -25,8 +25,8 @@ N, T, IN, H = 4, 7, 5, 6
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "layers": {"layer_count": 3},
-    "bidirectional": {"is_bidirectional": True},
-    "bidirectional layers": {"is_bidirectional": True, "layer_count": 2},
+    "bidirectional": {"bidirectional": True},
+    "bidirectional layers": {"bidirectional": True, "layer_count": 2},
     "without biases": {"uses_biases": False},
     "time first": {"batch_first": False},
 }
@@ -44,7 +44,7 @@ def names_of(layer: Layer) -> list[str]:
     d = layer.descriptor
     sets = [
         f"_l{index}{suffix}"
-        for suffix in (["", "_reverse"] if d.is_bidirectional else [""])
+        for suffix in (["", "_reverse"] if d.bidirectional else [""])
         for index in range(d.layer_count)
     ]
     kinds = ["weight_ih", "weight_hh", *(["bias_ih"] if d.uses_biases else [])]
@@ -76,7 +76,7 @@ def module_of(layer: Layer) -> Any:
         d.layer_count,
         bias=d.uses_biases,
         batch_first=d.batch_first,
-        bidirectional=d.is_bidirectional,
+        bidirectional=d.bidirectional,
     )
     with torch.no_grad():
         for name, parameter in module.named_parameters():
@@ -130,7 +130,7 @@ def check_layer(rng: np.random.Generator, layer: Layer, num_states: int) -> None
     randomize_biases(rng, layer)
     d = layer.descriptor
     sources = [random(rng, N, T, IN) if d.batch_first else random(rng, T, N, IN)]
-    directions = 2 if d.is_bidirectional else 1
+    directions = 2 if d.bidirectional else 1
     state = (d.layer_count * directions, N, H)
     sources += [random(rng, *state) for _ in range(num_states)]
     ours = run(rng, layer, sources)

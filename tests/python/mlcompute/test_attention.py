@@ -70,8 +70,8 @@ def test_attention_descriptors() -> None:
     assert (plain.model_dimension, plain.head_count) == (MODEL, HEADS)
     assert (plain.key_dimension, plain.value_dimension) == (MODEL, MODEL)
     assert plain.dropout == 0
-    assert plain.has_biases
-    assert not plain.has_attention_biases
+    assert plain.uses_biases
+    assert not plain.uses_attention_biases
     assert not plain.adds_zero_attention
     whole = L.MultiheadAttentionDescriptor(
         MODEL,
@@ -79,41 +79,41 @@ def test_attention_descriptors() -> None:
         key_dimension=KEY,
         value_dimension=VALUE,
         dropout=0.5,
-        has_biases=False,
-        has_attention_biases=True,
+        uses_biases=False,
+        uses_attention_biases=True,
         adds_zero_attention=True,
     )
     assert (whole.key_dimension, whole.value_dimension) == (KEY, VALUE)
     assert whole.dropout == 0.5
-    assert not whole.has_biases
-    assert whole.has_attention_biases
+    assert not whole.uses_biases
+    assert whole.uses_attention_biases
     assert whole.adds_zero_attention
     assert copy.copy(whole) == whole != plain
 
 
 @pytest.mark.parametrize("adds_zero_attention", [False, True])
-@pytest.mark.parametrize("has_attention_biases", [False, True])
-@pytest.mark.parametrize("has_biases", [False, True])
+@pytest.mark.parametrize("uses_attention_biases", [False, True])
+@pytest.mark.parametrize("uses_biases", [False, True])
 def test_attention(
-    *, has_biases: bool, has_attention_biases: bool, adds_zero_attention: bool
+    *, uses_biases: bool, uses_attention_biases: bool, adds_zero_attention: bool
 ) -> None:
     descriptor = L.MultiheadAttentionDescriptor(
         MODEL,
         HEADS,
         key_dimension=KEY,
         value_dimension=VALUE,
-        has_biases=has_biases,
-        has_attention_biases=has_attention_biases,
+        uses_biases=uses_biases,
+        uses_attention_biases=uses_attention_biases,
         adds_zero_attention=adds_zero_attention,
     )
-    biases = BIASES if has_biases else None
-    added = ATTENTION_BIASES if has_attention_biases else None
+    biases = BIASES if uses_biases else None
+    added = ATTENTION_BIASES if uses_attention_biases else None
     layer = L.MultiheadAttention(
         descriptor, weights=WEIGHTS, biases=biases, attention_biases=added
     )
     assert layer.descriptor == descriptor
-    assert (layer.biases is None) is not has_biases
-    assert (layer.attention_biases is None) is not has_attention_biases
+    assert (layer.biases is None) is not uses_biases
+    assert (layer.attention_biases is None) is not uses_attention_biases
     expected = attended(biases, added, adds_zero_attention=adds_zero_attention)
     np.testing.assert_allclose(value_of(layer, *SOURCES), expected, **CLOSE)
 
@@ -124,7 +124,7 @@ def test_parameters_of_attention() -> None:
         HEADS,
         key_dimension=KEY,
         value_dimension=VALUE,
-        has_attention_biases=True,
+        uses_attention_biases=True,
     )
     layer = L.MultiheadAttention(
         descriptor, weights=WEIGHTS, biases=BIASES, attention_biases=ATTENTION_BIASES
@@ -143,7 +143,7 @@ def test_parameters_of_attention() -> None:
     assert [handle.tensor for handle in layer.weights_parameters] == layer.weights
     assert [handle.tensor for handle in layer.biases_parameters] == layer.biases
     bare = L.MultiheadAttention(
-        L.MultiheadAttentionDescriptor(MODEL, HEADS, has_biases=False)
+        L.MultiheadAttentionDescriptor(MODEL, HEADS, uses_biases=False)
     )
     assert bare.biases_parameters is None
     assert bare.attention_biases is None
@@ -153,7 +153,7 @@ def test_dropout_of_attention() -> None:
     """One key has the weight 1, which is dropped or scaled."""
     identity = np.eye(2, dtype=np.float32)
     layer = L.MultiheadAttention(
-        L.MultiheadAttentionDescriptor(2, 2, dropout=0.25, has_biases=False),
+        L.MultiheadAttentionDescriptor(2, 2, dropout=0.25, uses_biases=False),
         weights=[identity] * 4,
     )
     graph = tg.Graph()

@@ -19,7 +19,7 @@ RATE = 0.125
 
 def test_graphs_know_their_layers() -> None:
     graph = tg.Graph()
-    relu, add = tg.layers.ReLU(label="squash"), tg.layers.Arithmetic("add")
+    relu, add = tg.layers.ReLU(name="squash"), tg.layers.Arithmetic("add")
     x, y = tg.Tensor((2, 3), name="left"), tg.Tensor((2, 3), name="right")
     h = graph.node(relu, x)
     z = graph.node(add, [h, y])
@@ -278,7 +278,7 @@ def test_execution_options() -> None:
     assert plain.execution_time == 0
     timed = r.step(profiling=True, per_layer_profiling=True)
     assert timed.execution_time > 0
-    assert r.layer.label in [time.layer for time in timed.layer_times]
+    assert r.layer.name in [time.layer for time in timed.layer_times]
     before = r.layer.weights.numpy().copy()
     r.step(forward_for_inference=True)
     np.testing.assert_array_equal(r.layer.weights.numpy(), before)

@@ -42,13 +42,13 @@ class Net:
     """x (16, 6) -> dense -> ReLU -> dense (16, 3) in 16 bits."""
 
     def __init__(self, name: str, optimizer: tg.optimizers.Optimizer) -> None:
-        self.x = tg.Tensor((16, 6), name, label="x")
-        self.label = tg.Tensor((16, 3), label="label")
+        self.x = tg.Tensor((16, 6), name, name="x")
+        self.label = tg.Tensor((16, 3), name="label")
         self.first = tg.layers.FullyConnected(
-            6, 8, weights=weights(name, 8, 6), label="first"
+            6, 8, weights=weights(name, 8, 6), name="first"
         )
         self.second = tg.layers.FullyConnected(
-            8, 3, weights=weights(name, 3, 8, seed=2), label="second"
+            8, 3, weights=weights(name, 3, 8, seed=2), name="second"
         )
         graph = tg.Graph()
         h = graph.node(tg.layers.ReLU(), graph.node(self.first, self.x))

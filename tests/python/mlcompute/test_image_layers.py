@@ -56,7 +56,7 @@ def test_convolution_descriptor() -> None:
         padding_sizes=(1, 3),
     )
     assert d.convolution_type is tg.ConvolutionType.standard
-    assert (d.kernel_height, d.kernel_width) == d.kernel_sizes == (3, 5)
+    assert (d.kernel_height, d.kernel_width) == d.kernel_size == (3, 5)
     assert (d.input_feature_channel_count, d.output_feature_channel_count) == (4, 6)
     assert (d.stride_in_y, d.stride_in_x) == d.strides == (2, 1)
     assert (d.dilation_rate_in_y, d.dilation_rate_in_x) == d.dilation_rates == (1, 2)
@@ -137,7 +137,7 @@ def test_transposed_convolution() -> None:
 
 def test_options_of_transposed_convolution() -> None:
     plain = L.ConvolutionDescriptor.transposed(3, 4, 6)
-    assert (plain.kernel_sizes, plain.strides) == ((3, 3), (1, 1))
+    assert (plain.kernel_size, plain.strides) == ((3, 3), (1, 1))
     d = L.ConvolutionDescriptor.transposed(
         (2, 3),
         4,
@@ -207,7 +207,7 @@ def test_pooling_descriptor() -> None:
         count_includes_padding=True,
     )
     assert d.pooling_type is tg.PoolingType.average
-    assert (d.kernel_height, d.kernel_width) == d.kernel_sizes == (3, 5)
+    assert (d.kernel_height, d.kernel_width) == d.kernel_size == (3, 5)
     assert (d.stride_in_y, d.stride_in_x) == d.strides == (2, 1)
     assert (d.dilation_rate_in_y, d.dilation_rate_in_x) == d.dilation_rates == (1, 2)
     assert d.padding_policy is tg.PaddingPolicy.use_padding_size
@@ -215,7 +215,7 @@ def test_pooling_descriptor() -> None:
     assert d.count_includes_padding
     assert copy.copy(d) == d
     square = L.PoolingDescriptor("max", 2, 3)
-    assert (square.kernel_sizes, square.strides) == ((2, 2), (3, 3))
+    assert (square.kernel_size, square.strides) == ((2, 2), (3, 3))
     assert square.padding_policy is tg.PaddingPolicy.same
     assert not square.count_includes_padding
 

@@ -33,7 +33,7 @@ def looked_up(*arrays: Any, layer: tg.layers.Layer) -> Array:
 def test_gather(axis: int) -> None:
     x = floats(2, 3, 4)
     slices = L.Gather(axis)
-    assert slices.dimension == axis
+    assert slices.axis == axis
     np.testing.assert_array_equal(
         looked_up(x, ROWS, layer=slices), np.take(x, ROWS, axis)
     )
@@ -62,7 +62,7 @@ def scattered(name: str, updates: Array, target: Array) -> Array:
 def test_scatter(name: str) -> None:
     updates, target = floats(2, 4, 5), floats(2, 3, 5)
     layer = L.Scatter(1, name)
-    assert layer.dimension == 1
+    assert layer.axis == 1
     assert layer.reduction_type is tg.ReductionType[name]
     expected = scattered(name, updates, target)
     np.testing.assert_allclose(

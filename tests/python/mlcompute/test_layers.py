@@ -16,11 +16,11 @@ L = tg.layers
 
 
 def test_layers_have_identity() -> None:
-    first, second = L.ReLU(), L.ReLU(label="named")
+    first, second = L.ReLU(), L.ReLU(name="named")
     assert first.layer_id != second.layer_id
-    assert second.label == "named"
-    second.label = "renamed"
-    assert second.label == "renamed"
+    assert second.name == "named"
+    second.name = "renamed"
+    assert second.name == "renamed"
     assert not first.is_debugging_enabled
     r = Regression()
     assert r.layer.device_type is None
@@ -30,8 +30,8 @@ def test_layers_have_identity() -> None:
 
 def test_concatenation() -> None:
     x, y = floats(2, 3, 2), floats(2, 1, 2)
-    assert L.Concatenation().dimension == 1
-    assert L.Concatenation(2).dimension == 2
+    assert L.Concatenation().axis == 1
+    assert L.Concatenation(2).axis == 2
     np.testing.assert_array_equal(
         value_of(L.Concatenation(), x, y), np.concatenate([x, y], 1)
     )
@@ -49,9 +49,9 @@ def parts_of(x: np.ndarray, layer: tg.layers.Split) -> list[np.ndarray]:  # type
         def build(graph: tg.Graph, source: tg.Tensor) -> tg.Tensor:
             count, lengths = layer.split_count, layer.split_section_lengths
             same = (
-                L.Split(list(lengths), layer.dimension)
+                L.Split(list(lengths), layer.axis)
                 if lengths
-                else L.Split(count, layer.dimension)
+                else L.Split(count, layer.axis)
             )
             first = graph.node(same, source)
             results = graph.result_tensors(same)
@@ -67,9 +67,9 @@ def parts_of(x: np.ndarray, layer: tg.layers.Split) -> list[np.ndarray]:  # type
 def test_split() -> None:
     x = floats(2, 6, 2)
     equal, uneven = L.Split(3, 1), L.Split([1, 5], 1)
-    assert (equal.split_count, equal.dimension) == (3, 1)
+    assert (equal.split_count, equal.axis) == (3, 1)
     assert equal.split_section_lengths == ()
-    assert (uneven.split_count, uneven.dimension) == (2, 1)
+    assert (uneven.split_count, uneven.axis) == (2, 1)
     assert uneven.split_section_lengths == (1, 5)
     for part, expected in zip(parts_of(x, equal), np.split(x, 3, 1), strict=True):
         np.testing.assert_array_equal(part, expected)
@@ -82,7 +82,7 @@ def test_split_of_a_graph() -> None:
     last = evaluated(lambda g, s: g.split(s, 3, 1)[2], x)
     np.testing.assert_array_equal(last, x[:, 4:])
     rest = evaluated(
-        lambda g, s: g.split(s, split_section_lengths=(1, 5), dimension=1)[1], x
+        lambda g, s: g.split(s, split_section_lengths=(1, 5), axis=1)[1], x
     )
     np.testing.assert_array_equal(rest, x[:, 1:])
 
@@ -99,7 +99,7 @@ def test_reshape() -> None:
 def test_transpose() -> None:
     x = floats(2, 3, 4)
     layer = L.Transpose((0, 2, 1))
-    assert layer.dimensions == (0, 2, 1)
+    assert layer.axes == (0, 2, 1)
     np.testing.assert_array_equal(value_of(layer, x), x.transpose(0, 2, 1))
     by_graph = evaluated(lambda g, s: g.transpose((0, 2, 1), s), x)
     np.testing.assert_array_equal(by_graph, x.transpose(0, 2, 1))

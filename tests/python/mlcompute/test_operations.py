@@ -241,9 +241,9 @@ def test_reduction(name: str) -> None:
     x = (floats(2, 3, 4) * np.array([1, -1, 2, -1], np.float32)).astype(kind)
     if kind is np.bool_:
         x[0, 0], x[0, 1] = False, [True, False, True, True]
-    layer = L.Reduction(name, dimension=2)
+    layer = L.Reduction(name, 2)
     assert layer.reduction_type is tg.ReductionType[name]
-    assert (layer.dimension, layer.dimensions) == (2, (2,))
+    assert layer.axes == (2,)
     expected = REDUCTIONS[name](x, axis=2, keepdims=True)
     np.testing.assert_allclose(value_of(layer, x), expected, **CLOSE)
 
@@ -253,8 +253,7 @@ def test_reduction_over_several_dimensions(name: str) -> None:
     kind = np.bool_ if name in {"any", "all"} else np.float32
     x = (floats(2, 3, 4) > 0).astype(kind) if kind is np.bool_ else floats(2, 3, 4)
     layer = L.Reduction(name, (0, 2))
-    assert layer.dimensions == (0, 2)
-    assert layer.dimension == 0
+    assert layer.axes == (0, 2)
     expected = REDUCTIONS[name](x, axis=(0, 2), keepdims=True)
     np.testing.assert_allclose(value_of(layer, x), expected, **CLOSE)
 
@@ -287,7 +286,7 @@ def test_softmax(name: str, axis: int) -> None:
         expected = np.log(expected)
     layer = L.Softmax(name) if axis == 1 else L.Softmax(name, axis)
     assert layer.operation is tg.SoftmaxOperation[name]
-    assert layer.dimension == axis
+    assert layer.axis == axis
     np.testing.assert_allclose(value_of(layer, x), expected, **CLOSE)
 
 

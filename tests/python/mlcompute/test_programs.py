@@ -42,18 +42,18 @@ def right(scores: Array, labels: Array) -> float:
 def test_dense_digit_classifier(rng: np.random.Generator) -> None:
     """Two dense layers; the training graph has the graph, loss and optimizer."""
     device = tg.Device()
-    image = tg.Tensor(tg.TensorDescriptor((BATCH, SIDE * SIDE)), label="image")
-    label = tg.Tensor(tg.TensorDescriptor((BATCH, CLASSES)), label="label")
+    image = tg.Tensor(tg.TensorDescriptor((BATCH, SIDE * SIDE)), name="image")
+    label = tg.Tensor(tg.TensorDescriptor((BATCH, CLASSES)), name="label")
 
     # Weights and biases in ML Compute's shapes: (1, out * in, 1, 1), (1, C, 1, 1).
     def dense(inputs: int, outputs: int) -> tg.layers.FullyConnected:
         weights = tg.Tensor(
             tg.TensorDescriptor.convolution_weights(inputs, outputs),
-            random_initializer="glorot_uniform",
+            initializer="glorot_uniform",
         )
         biases = tg.Tensor(tg.TensorDescriptor.convolution_biases(outputs), fill=0)
         descriptor = L.ConvolutionDescriptor(
-            kernel_sizes=(1, 1),
+            kernel_size=(1, 1),
             input_feature_channel_count=inputs,
             output_feature_channel_count=outputs,
         )
@@ -162,7 +162,7 @@ def test_small_radiance_field(rng: np.random.Generator) -> None:
     """
     rays, steps = 8, 5
     points = rays * steps
-    place = tg.Tensor((points, 6), label="place")
+    place = tg.Tensor((points, 6), name="place")
     graph = tg.Graph()
     h = graph.node(L.ReLU(), graph.node(L.FullyConnected(6, 32), place))
     colour = graph.node(L.Sigmoid(), graph.node(L.FullyConnected(32, 3), h))
@@ -237,7 +237,7 @@ def test_lstm(mode: str, rng: np.random.Generator) -> None:
 def test_style_transfer(rng: np.random.Generator) -> None:
     """The image is what the optimizer trains; two losses are nodes."""
     channels, n = 4, 8 * 8
-    image = tg.Tensor.image(8, 8, 1, 1, label="image")
+    image = tg.Tensor.image(8, 8, 1, 1, name="image")
     content, style = tg.Tensor((1, channels, n)), tg.Tensor((1, channels, channels))
     graph = tg.Graph()
     convolution = L.Convolution(1, channels, kernel_size=3, padding="same")

@@ -51,12 +51,14 @@ def per_gate(arrays: Sequence[Array | None]) -> list[Array]:
     return [gate for array in arrays for gate in np.split(np.asarray(array), 4)]
 
 
-def lists_of(sets: list[Weights], *, has_biases: bool = True) -> dict[str, list[Array]]:
+def lists_of(
+    sets: list[Weights], *, uses_biases: bool = True
+) -> dict[str, list[Array]]:
     lists = {
         "input_weights": per_gate([w.input for w in sets]),
         "hidden_weights": per_gate([w.hidden for w in sets]),
     }
-    if has_biases:
+    if uses_biases:
         lists["biases"] = per_gate([w.bias for w in sets])
     if sets[0].peephole is not None:
         lists["peephole_weights"] = per_gate([w.peephole for w in sets])
@@ -89,13 +91,13 @@ def test_lstm_descriptors() -> None:
     assert L.LSTMDescriptor(IN, H).layer_count == 1
     assert plain.uses_biases
     assert plain.batch_first
-    assert not plain.is_bidirectional
+    assert not plain.bidirectional
     assert plain.returns_sequences
     assert plain.dropout == 0
     assert plain.result_mode is tg.LSTMResultMode.output
     options: dict[str, Any] = {
         "uses_biases": False,
-        "is_bidirectional": True,
+        "bidirectional": True,
         "dropout": 0.5,
         "batch_first": False,
         "returns_sequences": False,
@@ -120,7 +122,7 @@ def test_lstm(layer_count: int) -> None:
 
 def test_lstm_without_biases() -> None:
     sets = parameters(2, 1)
-    lists = lists_of(sets, has_biases=False)
+    lists = lists_of(sets, uses_biases=False)
     descriptor = L.LSTMDescriptor(IN, H, 2, uses_biases=False)
     assert L.LSTM(descriptor, **lists).biases is None
     for each in sets:
@@ -138,7 +140,7 @@ def test_lstm_in_both_directions(*, batch_first: bool, returns_sequences: bool) 
         H,
         2,
         batch_first=batch_first,
-        is_bidirectional=True,
+        bidirectional=True,
         returns_sequences=returns_sequences,
     )
     y, states, _ = LSTM(sets, 2)(X)
@@ -154,7 +156,7 @@ def test_lstm_with_states() -> None:
     sets = parameters(2, 2)
     h0, c0 = floats(2, 2, N, H), floats(2, 2, N, H)[::-1].copy()
     descriptor = L.LSTMDescriptor(
-        IN, H, 2, is_bidirectional=True, result_mode="output_and_states"
+        IN, H, 2, bidirectional=True, result_mode="output_and_states"
     )
     for sources in ((X,), (X, h0, c0)):
         got = results_of(descriptor, lists_of(sets), *sources)
@@ -165,7 +167,7 @@ def test_lstm_with_states() -> None:
 def test_lstm_with_peepholes_and_activations() -> None:
     sets = parameters(2, 2, peepholes=True)
     reference = LSTM(sets, 2)
-    descriptor = L.LSTMDescriptor(IN, H, 2, is_bidirectional=True)
+    descriptor = L.LSTMDescriptor(IN, H, 2, bidirectional=True)
     options: dict[str, Any] = dict(lists_of(sets))
     got = results_of(descriptor, options, X)
     np.testing.assert_allclose(got[0], reference(X)[0], **CLOSE)
@@ -204,8 +206,8 @@ def test_activations_of_an_lstm() -> None:
 
 def test_parameters_of_an_lstm() -> None:
     lists = lists_of(parameters(2, 2, peepholes=True))
-    layer = L.LSTM(L.LSTMDescriptor(IN, H, 2, is_bidirectional=True), **lists)
-    assert layer.descriptor == L.LSTMDescriptor(IN, H, 2, is_bidirectional=True)
+    layer = L.LSTM(L.LSTMDescriptor(IN, H, 2, bidirectional=True), **lists)
+    assert layer.descriptor == L.LSTMDescriptor(IN, H, 2, bidirectional=True)
     held = [
         (layer.input_weights, layer.input_weights_parameters, "input_weights"),
         (layer.hidden_weights, layer.hidden_weights_parameters, "hidden_weights"),
@@ -293,15 +295,13 @@ def test_tensors_of_sequences() -> None:
 
 def test_random_tensors_of_sequences() -> None:
     for make in (
-        lambda: tg.Tensor.sequence(30, 20, 4, random_initializer="uniform"),
-        lambda: tg.Tensor.sequences(
-            [3, 30, 2, 2], False, 20, 4, random_initializer="uniform"
-        ),
+        lambda: tg.Tensor.sequence(30, 20, 4, initializer="uniform"),
+        lambda: tg.Tensor.sequences([3, 30, 2, 2], False, 20, 4, initializer="uniform"),
     ):
         tg.Platform.set_rng_seed(5)
         values = make().numpy()
         tg.Platform.set_rng_seed(5)
-        same = tg.Tensor((4, 30, 20), random_initializer="uniform").numpy()
+        same = tg.Tensor((4, 30, 20), initializer="uniform").numpy()
         np.testing.assert_array_equal(values, same)
         assert values.std() > 0
 
@@ -310,7 +310,7 @@ def test_an_lstm_of_sequences_that_end() -> None:
     sets = parameters(1, 2)
     lengths = np.array([3, 1], np.int32)
     source = tg.Tensor.sequences(lengths.tolist(), True, IN, N, data=X)
-    descriptor = L.LSTMDescriptor(IN, H, 1, is_bidirectional=True)
+    descriptor = L.LSTMDescriptor(IN, H, 1, bidirectional=True)
     got = results_of(descriptor, lists_of(sets), source.numpy(), lengths)[0]
     expected = LSTM(sets)(X, lengths=lengths)[0]
     np.testing.assert_allclose(got, expected, **CLOSE)

@@ -25,19 +25,17 @@ IMAGE = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
 
 def test_the_seed_repeats_a_run() -> None:
     tg.Platform.set_rng_seed(42)
-    assert tg.Platform.get_rng_seed() == 42
-    first = tg.Tensor((4,), random_initializer="uniform").numpy()
+    assert tg.Platform.rng_seed() == 42
+    first = tg.Tensor((4,), initializer="uniform").numpy()
     tg.Platform.set_rng_seed(42)
-    np.testing.assert_array_equal(
-        tg.Tensor((4,), random_initializer="uniform").numpy(), first
-    )
+    np.testing.assert_array_equal(tg.Tensor((4,), initializer="uniform").numpy(), first)
     tg.Platform.set_rng_seed(43)
-    other = tg.Tensor((4,), random_initializer="uniform").numpy()
+    other = tg.Tensor((4,), initializer="uniform").numpy()
     assert not np.array_equal(other, first)
 
 
 def test_there_is_no_seed_before_one_was_set(run_script: RunScript) -> None:
-    run = run_script("print(tg.Platform.get_rng_seed())", is_compiled=False)
+    run = run_script("print(tg.Platform.rng_seed())", is_compiled=False)
     assert run.stdout == "None\n", run.stderr
 
 
@@ -107,7 +105,7 @@ def test_tensors_hold_every_data_type(name: str) -> None:
     values = np.array([[0, 1], [1, 1]], HELD_TYPES[name])
     tensor = tg.Tensor((2, 2), name, data=values)
     assert tensor.data_type is tg.DataType[name]
-    assert tensor.descriptor.tensor_allocation_size_in_bytes == values.nbytes
+    assert tensor.descriptor.size_bytes == values.nbytes
     assert tensor.numpy().dtype == values.dtype
     np.testing.assert_array_equal(tensor.numpy(), values)
 
@@ -170,11 +168,11 @@ def test_factories_of_tensors(name: str) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda d, kind: tg.Tensor(d, random_initializer=kind),
-        lambda d, kind: tg.Tensor(d.shape, random_initializer=kind),
-        lambda d, kind: tg.Tensor(d.shape, "float32", random_initializer=kind),
+        lambda d, kind: tg.Tensor(d, initializer=kind),
+        lambda d, kind: tg.Tensor(d.shape, initializer=kind),
+        lambda d, kind: tg.Tensor(d.shape, "float32", initializer=kind),
         lambda d, kind: tg.Tensor.image(
-            *d.shape[::-1][:2], d.shape[1], d.shape[0], random_initializer=kind
+            *d.shape[::-1][:2], d.shape[1], d.shape[0], initializer=kind
         ),
     ],
     ids=["descriptor", "shape", "shape and type", "image"],
@@ -202,9 +200,9 @@ def test_properties_of_a_tensor() -> None:
     first, second = tg.Tensor((2, 3), "int32"), tg.Tensor((2, 3), name="named")
     assert first.tensor_id != second.tensor_id
     assert first.descriptor == tg.TensorDescriptor((2, 3), "int32")
-    assert second.label == "named"
-    second.label = "renamed"
-    assert second.label == "renamed"
+    assert second.name == "named"
+    second.name = "renamed"
+    assert second.name == "renamed"
 
 
 def test_data_comes_back_from_the_device() -> None:

@@ -113,7 +113,7 @@ SIMPLE: list[tuple[str, Any, Any]] = [
     ),
     (
         "DilatedPoolingMaxNode",
-        lambda x: nodes.DilatedPoolingMaxNode(x, kernel_sizes=3, strides=3),
+        lambda x: nodes.DilatedPoolingMaxNode(x, kernel_size=3, strides=3),
         lambda x: windows(x, 3).max(axis=-1),
     ),
     (
@@ -308,7 +308,7 @@ def test_losses(rng: np.random.Generator) -> None:
     labels = nodes.ImageNode("t", (4, 2, 2))
     weight = nodes.ImageNode("w", (4, 2, 2))
     descriptor = nodes.LossDescriptor("mean_squared_error", "sum", weight=2)
-    loss = nodes.LossNode(prediction, labels, descriptor, weight, label="mse")
+    loss = nodes.LossNode(prediction, labels, descriptor, weight, name="mse")
     graph = nodes.Graph("cpu", [loss.result_image], batch_size=3)
     assert graph.source_image_handles == ["x", "t", "w"]
     assert graph.result_handles == ["mse", "mse.loss"]

@@ -33,7 +33,7 @@ class Source:
         self.threads: set[int] = set()
         self.gradients: list[tuple[Array, Array]] = []
 
-    label = "source"
+    name = "source"
 
     def descriptor(self) -> nodes.ConvolutionDescriptor:
         out, height, width, channels = self.w.shape
@@ -287,7 +287,7 @@ def test_wrong_answers() -> None:
         make(Short())
 
     class Nameless(Source):
-        label = 3  # type: ignore[assignment]
+        name = 3  # type: ignore[assignment]
 
     with pytest.raises((tg.InvalidArgument, TypeError)):
         make(Nameless())
@@ -305,9 +305,9 @@ def test_not_a_data_source() -> None:
 def test_no_way_to_update(data: dict[str, Array]) -> None:
     weights = np.zeros((2, 3, 3, 3), np.float32)
     with pytest.raises(tg.InvalidArgument, match="optimizer"):
-        make(nodes.ConvolutionData(weights, label="plain"), None)
+        make(nodes.ConvolutionData(weights, name="plain"), None)
     with pytest.raises(tg.UnsupportedError, match="plain"):
-        make(nodes.ConvolutionData(weights, label="plain")).execute(data).wait()
+        make(nodes.ConvolutionData(weights, name="plain")).execute(data).wait()
 
 
 def test_graphs_keep_sources_and_let_go(data: dict[str, Array]) -> None:

@@ -51,9 +51,9 @@ def test_images(image: nodes.ImageNode) -> None:
 
 
 def test_filters(image: nodes.ImageNode) -> None:
-    node = nodes.ReLUNode(image, label="first")
-    assert node.label == "first"
-    node.label = "second"
+    node = nodes.ReLUNode(image, name="first")
+    assert node.name == "first"
+    node.name = "second"
     assert copy.copy(node) == node
     assert repr(node) == 'ReLUNode("second": (4, 5, 6))'
     assert node.source_images == [image]
@@ -63,7 +63,7 @@ def test_filters(image: nodes.ImageNode) -> None:
     assert state is not None
     assert node.result_states == [state]
     assert state.filter == node
-    assert state.label == "second.state"
+    assert state.name == "second.state"
     with pytest.raises(tg.UnsupportedError, match="second"):
         state.export_from_graph = True
     assert nodes.DivisionNode(image, image).result_state is None
@@ -95,8 +95,8 @@ def test_the_four_gradient_calls(image: nodes.ImageNode) -> None:
 
 def make_branches(image: nodes.ImageNode) -> nodes.InitialGradientNode:
     """sum(relu(x) * x): x has two gradients."""
-    relu = nodes.ReLUNode(image, label="relu")
-    product = nodes.MultiplicationNode(relu.result_image, image, label="product")
+    relu = nodes.ReLUNode(image, name="relu")
+    product = nodes.MultiplicationNode(relu.result_image, image, name="product")
     return nodes.InitialGradientNode(product.result_image)
 
 
@@ -116,7 +116,7 @@ def test_handler(image: nodes.ImageNode) -> None:
     (leaf,) = make_branches(image).training_graph(
         node_handler=lambda *given: calls.append(given)
     )
-    names = [(node.class_name, of and of.label) for node, of, _, _ in calls]
+    names = [(node.class_name, of and of.name) for node, of, _, _ in calls]
     assert names == [
         ("MultiplicationGradientNode", "product"),
         ("MultiplicationGradientNode", "product"),
@@ -192,7 +192,7 @@ def test_what_is_not_needed(image: nodes.ImageNode) -> None:
 
 def test_states_are_results(rng: np.random.Generator) -> None:
     image = nodes.ImageNode("x", (1, 1, 1))
-    source = nodes.ConvolutionData([[[[2.0]]]], [0.5], label="one")
+    source = nodes.ConvolutionData([[[[2.0]]]], [0.5], name="one")
     node = nodes.ConvolutionNode(image, source)
     node.training_style = "none"
     ones = nodes.InitialGradientNode(node.result_image)

@@ -104,7 +104,7 @@ def node_gradients(net: Any, image: Array, labels: Array) -> tuple[Array, list[A
     graph = nodes.Graph("cpu", images, batch_size=len(image))
     result = graph.execute({"image": image, "labels": labels}).result()
     gradients = [
-        result.output(f"{data.label}.{role}")
+        result.output(f"{data.name}.{role}")
         for data in net.weights
         for role in ("weights", "biases")
     ]
@@ -132,5 +132,5 @@ def test_gradients_are_those_of_layers(
         # batch may be in another order.
         scale = np.abs(want).max()
         np.testing.assert_allclose(
-            by_nodes, want, rtol=0, atol=2e-6 * scale, err_msg=data.label
+            by_nodes, want, rtol=0, atol=2e-6 * scale, err_msg=data.name
         )

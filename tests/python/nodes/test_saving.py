@@ -45,11 +45,11 @@ def make_network(seed: int, *, host: bool = False) -> Network:
     statistics = nodes.NormalizationData(2)
     image = nodes.ImageNode("image", (2, 4, 4))
     labels = nodes.ImageNode("labels", (3, 1, 1))
-    first = nodes.ConvolutionNode(image, shared, padding="same", label="first")
-    norm = nodes.BatchNormalizationNode(first.result_image, statistics, label="norm")
+    first = nodes.ConvolutionNode(image, shared, padding="same", name="first")
+    norm = nodes.BatchNormalizationNode(first.result_image, statistics, name="norm")
     again = nodes.ConvolutionNode(norm.result_image, shared, padding="same")
     dropped = nodes.DropoutNode(again.result_image, 0.8, seed=3)
-    dense = nodes.FullyConnectedNode(dropped.result_image, last, label="dense")
+    dense = nodes.FullyConnectedNode(dropped.result_image, last, name="dense")
     loss = nodes.LossNode(
         dense.result_image,
         labels,
@@ -101,7 +101,7 @@ def test_names_are_those_of_filters() -> None:
 def test_an_artefact_goes_on(tmp_path: Path, images: dict[str, Array]) -> None:
     graph, path = make_network(1).graph, tmp_path / "net.tg.safetensors"
     losses(graph, images)
-    graph.compiled.export(path)
+    graph.compiled.export_graph(path)
     loaded = tg.TrainingGraph.load(path)
     np.testing.assert_array_equal(losses(loaded, images), losses(graph, images))
 
