@@ -155,7 +155,7 @@ class GraphBuilder {
   const GpuLimits& limits_;
   MPSGraph* graph_;
   NodeId node_ = -1;
-  bool widens_ = false;  // the node computes in float32
+  bool upcasts_ = false;  // the node computes in float32
   std::unordered_map<ValueId, T> tensors_;
   std::unordered_map<NodeId, T> masks_;
   std::unordered_map<T, T> wide_;  // in float32, by what is of 16 bits

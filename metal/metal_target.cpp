@@ -267,7 +267,7 @@ class Lowering {
     return found == values.end() ? -1 : args[found - values.begin()];
   }
 
-  /// What other updates read as well: rates.
+  /// What other updates read as well: hyperparameters.
   static int find_read(const Unit& unit, StorageId storage) {
     if (std::ranges::find(unit.reads, storage) == unit.reads.end()) return -1;
     const auto arg = std::ranges::find(unit.args, storage);

@@ -111,7 +111,7 @@ UpdateTensor tensor_of(const UpdateTask& task, std::int64_t first_chunk) {
           .gradient = element(places[kGradient]),
           .slots = {element(places[kSlot1]), element(places[kSlot2]),
                     element(places[kSlot3])},
-          .rates = element(places[kRates]),
+          .hyperparameters = element(places[kHyperparameters]),
           .scale = element(places[kScale]),
           .first_chunk = static_cast<std::uint32_t>(first_chunk),
           .count = static_cast<std::uint32_t>(task.rule.count)};

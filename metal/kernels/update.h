@@ -23,21 +23,21 @@ struct UpdateParams {
   bool operator==(const UpdateParams&) const = default;
 };
 struct UpdateTensor {
-  std::uint64_t parameter = 0, gradient = 0, slots[3] = {}, rates = 0,
+  std::uint64_t parameter = 0, gradient = 0, slots[3] = {}, hyperparameters = 0,
                 scale = 0;
   std::uint32_t first_chunk = 0, count = 0;
 };
 
 /// What an update reads and writes, in the order of the kernels' buffers; then
 /// come UpdateParams and the table of UpdateTensors. An accumulator is a
-/// parameter, its factors are rates.
+/// parameter; its factors are in the place of the hyperparameters.
 enum UpdateBuffer {
   kParameter,
   kGradient,
   kSlot1,
   kSlot2,
   kSlot3,
-  kRates,
+  kHyperparameters,
   kScale,
   kNumUpdateBuffers
 };

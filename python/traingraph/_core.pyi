@@ -3142,7 +3142,7 @@ class OptimizerDescriptor:
 
 class Optimizer:
     """
-    Hyper-parameters and the update rule they become.
+    Hyperparameters and the update rule they become.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3699,7 +3699,7 @@ class Graph:
         momentum: Tensor,
         velocity: Tensor,
         maximum_velocity: Tensor | None,
-        rates: Tensor,
+        hyperparameters: Tensor,
         scale: Tensor | None = None,
         *,
         gradient_rescale: float = 1.0,
@@ -3866,7 +3866,7 @@ class Graph:
         """
     def clip_scale(
         self,
-        rates: Tensor,
+        hyperparameters: Tensor,
         *squared_norms: Tensor,
         maximum_norm: float = 1.0,
         custom_norm: float = 0.0,
@@ -4394,7 +4394,7 @@ class Graph:
         square_average: Tensor,
         momentum: Tensor | None,
         gradient_average: Tensor | None,
-        rates: Tensor,
+        hyperparameters: Tensor,
         scale: Tensor | None = None,
         *,
         gradient_rescale: float = 1.0,
@@ -4486,7 +4486,7 @@ class Graph:
         parameter: Tensor,
         gradient: Tensor,
         momentum: Tensor | None,
-        rates: Tensor,
+        hyperparameters: Tensor,
         scale: Tensor | None = None,
         *,
         gradient_rescale: float = 1.0,
@@ -4677,7 +4677,7 @@ class Graph:
     def update_loss_scale(
         self,
         loss_scale: Tensor,
-        rates: Tensor,
+        hyperparameters: Tensor,
         *squared_norms: Tensor,
         interval: int = 2000,
         beta1: float = 0.0,
@@ -4686,7 +4686,7 @@ class Graph:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `update_loss_scale` op, which runs in `phase`: forward, gradient or update. Writes its inputs loss_scale. Results: scale rates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `update_loss_scale` op, which runs in `phase`: forward, gradient or update. Writes its inputs loss_scale. Results: scale hyperparameters. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def upsample(
         self,
@@ -5348,7 +5348,7 @@ class TrainingGraph(CompiledGraph):
     @random_step.setter
     def random_step(self, value: int) -> None: ...
     @property
-    def updates_left_out(self) -> int:
+    def skipped_steps(self) -> int:
         """
         How many updates changed nothing since compile(), because of a gradient that was not finite. Waits for work in flight. StateError for graphs without a loss_scale.
         """

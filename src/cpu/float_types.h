@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What floats are stored as. Loops are templates over the stored type and
-// compute in float: reading an element widens it, assigning to one rounds. So
+// compute in float: reading an element upcasts it, assigning to one rounds. So
 // a stored type converts to and from float by itself and has no arithmetic of
 // its own; a loop that adds up must do so in float or double.
 //

@@ -19,7 +19,7 @@ bool has_pools(DataType type);
 bool gains_by_rounding();
 
 // Sentences for who asked for it in vain.
-std::string note_of_widened_products(DataType type);
+std::string note_of_upcast_products(DataType type);
 std::string note_of_exact_products();
 
 }  // namespace traingraph::cpu

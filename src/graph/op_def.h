@@ -136,11 +136,11 @@ enum class NoGradient : std::uint8_t {
   Missing,
 };
 
-/// What mixed precision makes of an op's floats.
-enum class MixedForm : std::uint8_t {
-  Follows,  // 16 bits where data that it reads is
-  Narrows,  // 16 bits: products, which are most of the work
-  Widens,   // float32: losses
+/// The autocast list of mixed precision that says in which type an op computes.
+enum class AutocastList : std::uint8_t {
+  Promote,       // 16 bits where data that it reads is
+  LowPrecision,  // 16 bits: products, which are most of the work
+  Float32,       // losses, which lose digits in 16 bits
 };
 
 struct OpDef {
@@ -165,7 +165,7 @@ struct OpDef {
   std::int64_t (*num_positions)(const Program&, const Node&) = nullptr;
   /// An element of such an input that may be there and names no position.
   std::int64_t (*ignored_index)(const Attributes&) = nullptr;
-  MixedForm mixed_form = MixedForm::Follows;
+  AutocastList autocast_list = AutocastList::Promote;
   /// Turns the training form into the inference form (dropout, batch norm).
   void (*inference_form)(Attributes&) = nullptr;
   /// Does this node write its `is_mutated` inputs? Null: always.

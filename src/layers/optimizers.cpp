@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optimizers as update ops: checks of the hyper-parameters and the attributes
+// Optimizers as update ops: checks of the hyperparameters and the attributes
 // they become. Clipping by norm is a factor that other ops compute.
 #include "traingraph/optimizers.h"
 

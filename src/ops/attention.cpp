@@ -242,7 +242,7 @@ OpDef define_attention() {
           .shape_rule = attention_shape,
           .batch_rule = attention_batch,
           .gradient_rule = attention_rule,
-          .mixed_form = MixedForm::Narrows,
+          .autocast_list = AutocastList::LowPrecision,
           .inference_form = [](Attributes& attrs) {
             auto& attention = std::get<AttentionAttrs>(attrs);
             attention.dropout = 0;

@@ -226,7 +226,7 @@ OpDef define() {
     def.no_gradient = NoGradient::Missing;
   } else {
     def.gradient_rule = differentiate<kKind>;
-    def.mixed_form = MixedForm::Narrows;
+    def.autocast_list = AutocastList::LowPrecision;
   }
   return def;
 }

@@ -53,7 +53,7 @@ bool has_pools(DataType type) {
 
 bool gains_by_rounding() { return includes(kTileSet); }
 
-std::string note_of_widened_products(DataType type) {
+std::string note_of_upcast_products(DataType type) {
   return "This processor does not multiply " + std::string(to_string(type)) +
          ": products and convolutions cast their operands to float32, which is "
          "slower than precision \"float32\".";

@@ -44,7 +44,7 @@ bool is_finite(const T* x, std::int64_t n) {
 
 /// Elements of 16 bits become floats in pieces that stay in the nearest cache,
 /// so that there is one loop for each function whatever it reads.
-inline constexpr std::int64_t kWidenedPiece = 512;
+inline constexpr std::int64_t kUpcastPiece = 512;
 
 /// y[i] = f(x[i]), on the calling thread; `f` is an F.
 template <class F>

@@ -298,8 +298,8 @@ TEST_F(NonFinite, ANaNReachesAllOfASoftmax) {
 TEST_F(NonFinite, ANormThatIsNaNClipsToNaN) {
   const Doubles clips{0.05, 0.03, 1, 0}, does_not_clip{0.05, 0.03, 0, 0};
   const ClipScaleAttrs attrs{.maximum_norm = 1};
-  const auto scale = [&](const Doubles& rates, double square) {
-    return run(OpKind::ClipScale, attrs, {rates, {4}, {square}})[0];
+  const auto scale = [&](const Doubles& hyperparameters, double square) {
+    return run(OpKind::ClipScale, attrs, {hyperparameters, {4}, {square}})[0];
   };
   EXPECT_TRUE(std::isnan(scale(clips, kNaN)));
   EXPECT_EQ(scale(clips, kInfinity), 0);
