@@ -56,7 +56,8 @@ class GraphBuilder {
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   bool has(int input) const;
   T input(int input) { return read(node().inputs[input]); }
-  /// As the node computes with it: in float32 unless computes_in_half().
+  /// Reads the value as the node computes with it: in float32 unless
+  /// computes_in_half().
   T read(ValueId value);
   /// The type of the numbers that it computes result 0 with.
   DataType compute_type() const;
@@ -123,9 +124,9 @@ class GraphBuilder {
   /// slices and broadcasts on as views of what they were made of. Others as
   /// they are: no product reads them.
   T written(T x);
-  /// Of a product: written down where MPSGraph may read it through what it was
-  /// made of, and would not survive that (GpuLimits::writes_reshapes,
-  /// writes_turned_bfloat16).
+  /// An operand of a product is written down where MPSGraph may read it through
+  /// what it was made of, and would not survive that
+  /// (GpuLimits::writes_reshapes, writes_turned_bfloat16).
   T as_operand(T x);
   /// Input `i`, weights of a convolution: written down if they were computed
   /// (GpuLimits::writes_weights).
@@ -146,7 +147,7 @@ class GraphBuilder {
  private:
   enum class Reduction { Sum, Maximum, Minimum };
   T reduce(Reduction kind, T x, const Shape& shape, const Shape& axes);
-  /// As the value is stored.
+  /// Rounds x to the type in which the value is stored.
   T rounded(T x, ValueId value);
   /// x transposed.
   T turned(T x, T source);

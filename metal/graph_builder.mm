@@ -11,8 +11,8 @@
 namespace traingraph::metal {
 namespace {
 
-/// From macOS 14 on; not every SDK that this compiles with names it. The target
-/// refuses it before.
+/// macOS 14 introduced it; not every SDK that this compiles with names it. The
+/// target refuses it before.
 constexpr auto kBFloat16 = static_cast<MPSDataType>(
     MPSDataTypeAlternateEncodingBit | MPSDataTypeFloat16);
 

@@ -243,7 +243,8 @@ class Lowering {
     }
   }
 
-  /// Of an update inside an image graph, which has some of its feeds already.
+  /// The arguments of an update inside an image graph, which has some of its
+  /// feeds already.
   UnitArgs args_of(const GpuUnit& update, const GpuUnit& outer,
                    const UnitArgs& outer_args, Unit& unit) {
     UnitArgs args;
@@ -260,7 +261,7 @@ class Lowering {
     return args;
   }
 
-  /// -1 when the value is not among them.
+  /// Returns -1 when the value is not among them.
   static int find(const std::vector<ValueId>& values,
                   const std::vector<int>& args, ValueId value) {
     const auto found = std::ranges::find(values, value);

@@ -19,8 +19,8 @@ enum class Engine {
   Host,        // not the GPU: one node is one unit
 };
 
-/// Of nodes that MPSNN does not take. Dropout is the only one that a kernel
-/// takes, of float32, and only when its mask is larger than
+/// The engine of a node that MPSNN does not take. Dropout is the only one that
+/// a kernel takes, of float32, and only when its mask is larger than
 /// `limits.max_mask_bytes`; a smaller one is worth no cut.
 Engine engine_of(const Program& program, const Node& node,
                  const GpuLimits& limits);
@@ -57,14 +57,14 @@ struct GpuUnit {
   /// Among the nodes; they run last, when `updated` has its new contents.
   std::vector<InPlaceUpdate> in_place;
 
-  // Of image graphs.
+  // --- image graphs ---
   /// Indices of the filters, which are in their order. Feeds are images and
   /// parameters, targets results, losses and gradients of parameters.
   std::vector<int> filters;
   /// What trains parameters: encoded by MPSNN's gradient filters, which hand
   /// over their gradients. Units of MPSGraph.
   std::vector<GpuUnit> updates;
-  /// Of an update: the filter whose parameters it trains.
+  /// The filter whose parameters an update trains.
   int updates_filter = -1;
 };
 
@@ -81,13 +81,13 @@ std::vector<GpuUnit> partition(const Program& program,
                                const LowerOptions& options,
                                const GpuLimits& limits);
 
-/// By filter of the program, for people: why MPSNN does not run it; empty
-/// where it does, and for filters that the program does without.
+/// Says of each filter of the program, for people, why MPSNN does not run it;
+/// empty where it does, and for filters that the program does without.
 std::vector<std::string> reasons_not_mpsnn(const Program& program,
                                            const LowerOptions& options,
                                            const GpuLimits& limits);
 
-/// For people, by layers: "conv1 ... fc2 (forward)".
+/// The label names layers, for people: "conv1 ... fc2 (forward)".
 std::string label_of(const Program& program, const GpuUnit& unit);
 
 }  // namespace traingraph::metal

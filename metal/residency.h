@@ -14,7 +14,7 @@ namespace traingraph::metal {
 
 class Residency {
  public:
-  /// Without a set when the system has none.
+  /// Makes the set, unless the system has none.
   void start(id<MTLDevice> device);
   /// Command buffers of this queue may rely on it.
   void attach_to(id<MTLCommandQueue> queue);

@@ -12,7 +12,7 @@ namespace {
 static_assert(sizeof(UpdateParams) == 11 * 4, "as the kernels declare it");
 static_assert(sizeof(UpdateTensor) == 7 * 8 + 2 * 4, "likewise");
 
-// Of UpdateParams, as in update.metal.
+// The bits of UpdateParams::options, as in update.metal.
 enum Option : std::uint32_t {
   kHasScale = 1,
   kClipsByValue = 2,
@@ -100,7 +100,7 @@ UpdateRule rule_of(const Node& node) {
   }
 }
 
-/// Of a place in a buffer.
+/// The number of a place's first element in its buffer.
 std::uint64_t element(const UpdateTask::Place& place) {
   return place.offset / sizeof(float);
 }

@@ -14,7 +14,7 @@
 
 namespace traingraph::metal {
 
-/// As the kernels declare them.
+/// The kernels declare the same structs.
 struct UpdateParams {
   std::uint32_t num_tensors = 0;
   std::uint32_t options = 0;
@@ -83,8 +83,8 @@ struct UpdateLaunch {
   std::int64_t num_chunks = 0;
 };
 
-/// In few launches: accumulators, which updates may read, come first. Updates
-/// are independent of each other, as are accumulators.
+/// Plans few launches: accumulators, which updates may read, come first.
+/// Updates are independent of each other, as are accumulators.
 std::vector<UpdateLaunch> plan_updates(std::span<const UpdateTask> tasks);
 
 #define TRAINGRAPH_MSL(...) #__VA_ARGS__

@@ -19,7 +19,7 @@ class ConvolutionCall {
         weights_(weights) {}
 
   T result(T x, const Shape& image, T weights, const Padding& padding) const;
-  /// By an image of that shape.
+  /// The gradient by an image of that shape.
   T input_gradient(T g, T weights, const Shape& image,
                    const Padding& padding) const;
   /// The images of x have that shape.

@@ -29,7 +29,7 @@ T oriented(GraphBuilder& b, const MatrixOperand& operand) {
                                             : operand.tensor);
 }
 
-/// Of the inner dimension or of the matrices.
+/// Cuts the inner dimension, or the matrices, into tiles.
 std::vector<Tile> tiles(const GraphBuilder& b, std::int64_t extent) {
   return tiles_of(extent, std::min(b.limits().max_matmul_extent,
                                    b.limits().max_matmul_rows));

@@ -11,7 +11,7 @@ namespace traingraph::cpu {
 
 /// Are products of this type at least as fast as float32's?
 bool has_products(DataType type);
-/// The same for convolutions and their gradients.
+/// Are convolutions of this type, and their gradients, at least as fast?
 bool has_convolutions(DataType type);
 /// Has oneDNN more for pools of this type than its reference loops?
 bool has_pools(DataType type);

@@ -15,7 +15,7 @@ namespace traingraph::cpu {
 
 /// Elements of a cheap loop that are worth waking a thread for.
 inline constexpr std::int64_t kCheapGrain = 1 << 14;
-/// The same where each element costs an exponential or so.
+/// The grain where each element costs an exponential or so.
 inline constexpr std::int64_t kCostlyGrain = 1 << 11;
 
 /// Part `index` of `count` equal parts of [0, n), at multiples of 16 so that
@@ -51,7 +51,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f,
   const Team::Position& here = Team::here();
   const bool is_alone = !here.team || here.is_in_share || n <= grain;
   const int shares = is_alone ? 1 : num_shares(n, grain, here.team->size());
-  // In one place, so that the loop of `f` is compiled once.
+  // One place calls `f`, so that its loop is compiled once.
   const auto run_share = [&](int index, int count) {
     const Part part(n, index, count, multiple);
     if (part.begin < part.end) vectorized([&] { f(part.begin, part.end); });

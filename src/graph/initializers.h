@@ -16,8 +16,8 @@ struct Fans {
   std::int64_t in = 1, out = 1;
 };
 
-/// From (out, in, kernel sizes ...): out = out * k, in = in * k with k the
-/// product of the kernel sizes. One axis: both are its size.
+/// The fans of (out, in, kernel sizes ...) are out * k and in * k, with k the
+/// product of the kernel sizes; both fans of one axis are its size.
 Fans fans_of(const Shape& shape);
 
 /// What random values are asked for.

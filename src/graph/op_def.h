@@ -154,7 +154,7 @@ struct OpDef {
   /// The attributes at another batch size, when `axis` of result 0 follows it.
   /// Null: no attribute holds sizes. See ops/batch_rules.h.
   void (*resize)(Attributes&, int axis, const BatchChange&) = nullptr;
-  /// Null: then no_gradient says why.
+  /// May be null; then no_gradient says why.
   void (*gradient_rule)(GradContext&) = nullptr;
   /// Declared by each op without a gradient rule; the registry checks.
   NoGradient no_gradient = NoGradient::Undeclared;

@@ -145,7 +145,7 @@ BatchAxis join_samples(BatchContext& ctx, const Inputs& in) {
   for (int input = 0; input < ctx.num_inputs(); ++input) {
     if (!ctx.has(input) || input == in.attention_mask) continue;
     if (input == in.random_state) continue;
-    // Of the other axes none is another's.
+    // None of the other axes is another's.
     Shape axes{0};
     while (axes.rank() < ctx.shape(input).rank()) {
       axes.push_back(3 * input + axes.rank());

@@ -208,7 +208,7 @@ Shape kept_axes(LossType type, int rank) {
   return axes;
 }
 
-/// Along which axes of the prediction those of the weights run; what
+/// The axes of the prediction along which those of the weights run; what
 /// loss_weights_shape() says, in terms of axes.
 Shape weights_axes(LossType type, const Shape& prediction,
                    const Shape& weights) {

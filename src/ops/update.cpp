@@ -115,7 +115,7 @@ void clip_scale_shape(ShapeContext& ctx) {
                 "a finite number above 0");
   require_not_negative(ctx, "custom_norm", attrs.custom_norm);
   ctx.require_shape(0, Shape{kNumHyperparameters});
-  // Behind the squares may be what each is of, (1, n).
+  // The gradient that each square is of, as (1, n), may follow the squares.
   const int given = ctx.num_inputs() - 1;
   const bool has_gradients =
       given > 1 && ctx.shape(given).rank() == 2 && ctx.shape(given)[0] == 1;

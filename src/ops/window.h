@@ -23,11 +23,11 @@
 
 namespace traingraph {
 
-/// Of each attribute; keeps every product of two within 64 bits.
+/// The limit of each attribute keeps every product of two within 64 bits.
 inline constexpr std::int64_t kLargestWindow =
     std::numeric_limits<std::int32_t>::max();
 
-/// Of a window's two axes, for messages.
+/// Messages name a window's two axes so.
 inline constexpr std::array kAxisNames{"height", "width"};
 
 /// Samples added to one axis.
@@ -104,7 +104,8 @@ struct Window2d {
   }
 };
 
-/// Of a convolution with weights (O, I / groups, H, W), or of its gradients.
+/// The window of a convolution with weights (O, I / groups, H, W), or of its
+/// gradients.
 template <class Attrs>
 Window2d window_of(const Attrs& attrs, const Shape& weights) {
   return {{weights[2], weights[3]},

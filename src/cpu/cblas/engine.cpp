@@ -44,7 +44,7 @@ InstructionSet widest_of_processor() {
   return is_wide ? InstructionSet::Avx512 : InstructionSet::Avx2;
 }
 
-/// By the names that oneDNN has for them.
+/// Instruction sets have the names that oneDNN gives them.
 InstructionSet widest_allowed() {
   const char* const text = std::getenv(instruction_set_variable());
   if (!text) return InstructionSet::Avx512;

@@ -19,7 +19,8 @@ namespace detail {
 inline constexpr ProductSize kCheckedSize{
     .rows = 133, .columns = 121, .depth = 71};
 
-/// Without periods: sums over whole ones would be the same in another order.
+/// The numbers have no periods: sums over whole ones would be the same in
+/// another order.
 inline std::vector<float> whole_numbers(std::int64_t count, unsigned seed) {
   std::minstd_rand random(seed);
   std::vector<float> values(static_cast<std::size_t>(count));

@@ -38,9 +38,9 @@ class TiledProduct {
     }
     rows_at_once_ = size.rows;
     if (!has_epilogue) return;
-    // As much of z as stays in the second cache until the epilogue reads it,
-    // unless packing y once more, `depth` floats for each column, takes longer
-    // than to fetch z.
+    // A tile is as much of z as stays in the second cache until the epilogue
+    // reads it, unless packing y once more, `depth` floats for each column,
+    // takes longer than to fetch z.
     const std::int64_t columns = (size.columns - 1) / column_parts_ + 1;
     rows_at_once_ = std::max(kMostFloats / columns, kRowsPerTerm * size.depth);
   }

@@ -13,7 +13,7 @@
 
 namespace traingraph::cpu {
 
-/// For people: "oneDNN 3.2".
+/// The name is for people: "oneDNN 3.2".
 std::string engine_name();
 
 /// The best rate of a large product on the team that serves the calling thread.

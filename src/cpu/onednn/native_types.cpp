@@ -41,7 +41,7 @@ bool has_products(DataType type) {
 }
 
 bool has_convolutions(DataType type) {
-  // Without tiles oneDNN has only its reference loop for their gradients.
+  // oneDNN has only its reference loop for their gradients without tiles.
   if (type == DataType::Float16) return includes(kFloat16TileSet);
   return has_products(type);
 }

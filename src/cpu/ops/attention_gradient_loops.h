@@ -91,7 +91,7 @@ class AttentionBackward {
     std::fill_n(x, rows * row, 0.0f);
   }
 
-  /// Of keys that are not seen.
+  /// Sets the mask's gradient to 0 for keys that are not seen.
   void clear_mask_gradient() {
     if (!out_.mask || seen_.count() == num_keys_) return;
     for (std::int64_t i = 0; i < num_queries_; ++i) {

@@ -88,7 +88,7 @@ struct AttentionSpace {
   std::int64_t size;
 };
 
-/// The same of the gradient.
+/// The scratch space of the gradient.
 struct AttentionGradientSpace {
   static constexpr std::int64_t kMostKeysOfATile = 512, kKeyTile = 256;
 

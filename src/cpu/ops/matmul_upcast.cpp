@@ -31,7 +31,7 @@ constexpr std::int64_t kPassingFloats = std::int64_t{1} << 16;
 /// Rows and columns come in multiples of this.
 constexpr std::int64_t kLeastBlock = 16;
 
-/// Of `length` lines of `depth`.
+/// The number of lines in a block of `length` lines of `depth`.
 std::int64_t block_of(std::int64_t floats, std::int64_t depth,
                       std::int64_t length) {
   const std::int64_t fitting = floats / depth / kLeastBlock * kLeastBlock;
@@ -40,7 +40,7 @@ std::int64_t block_of(std::int64_t floats, std::int64_t depth,
 
 bool is_transposed(const MatrixView& m) { return m.row == 1 && m.column != 1; }
 
-/// The same matrix without gaps, in the order in which it is stored.
+/// A matrix without gaps, in the order in which it is stored.
 MatrixView packed(const MatrixView& m) {
   if (!is_transposed(m)) return MatrixView::plain(m.rows, m.columns);
   return MatrixView::plain(m.columns, m.rows).transposed();
@@ -140,7 +140,8 @@ struct Floats {
   float *x, *y, *z;
 };
 
-/// By whether the block is the last one of the rows, and of the columns.
+/// Indices say whether a block is the last one of the rows, and of the columns:
+/// those may be smaller.
 template <class Product>
 using ByLast = std::array<std::array<std::shared_ptr<Product>, 2>, 2>;
 

@@ -7,7 +7,7 @@
 
 namespace traingraph::cpu {
 
-/// Of a MatMul node, with alpha and bias.
+/// Lowers a MatMul node, with alpha and bias.
 void lower_upcast_product(NodeLowering& lowering,
                           const ProductOperands& operands);
 

@@ -27,7 +27,7 @@ class StepProduct {
 
   // Once it is bound.
 
-  /// Before the first product of a run: the weights may have changed.
+  /// Packs before the first product of a run: the weights may have changed.
   void pack() const;
   void run() const;
   /// Multiplies the matrix at `x`.

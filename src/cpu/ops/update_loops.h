@@ -98,7 +98,7 @@ void update_all(const Step& step, std::int64_t n, const StoredParameter& p,
   });
 }
 
-/// The same for the rows that have a gradient; the others stay as they are.
+/// Updates the rows that have a gradient; the others stay as they are.
 template <class Step>
 void update_rows(const Step& step, const RowSparseGradient& gradient,
                  float* parameter) {

@@ -28,12 +28,12 @@ std::chrono::microseconds spin_time() {
   return std::chrono::microseconds(time);
 }
 
-/// Behind a job whose threads came late, drivers of so many submissions ask for
+/// Drivers of so many submissions behind a job whose threads came late ask for
 /// short turns: other work seldom ends at once.
 constexpr int kDelayedSubmissions = 10'000;
 
-/// Of a thread that brings jobs. They stay from one submission to the next:
-/// asking for them takes longer than a small network's step.
+/// The short turns of a thread that brings jobs stay from one submission to the
+/// next: asking for them takes longer than a small network's step.
 thread_local std::optional<ShortTurns> t_turns;
 
 void pause() {
@@ -44,7 +44,7 @@ void pause() {
 #endif
 }
 
-/// Until `is_over` or for a short time; returns is_over().
+/// Spins until `is_over`, or for a short time; returns is_over().
 template <class Predicate>
 bool spin(const Predicate& is_over) {
   constexpr int kChecksPerLook = 32;  // a look at the clock costs as much
@@ -185,7 +185,7 @@ bool Team::read_job(Epoch epoch, Job& job) const {
   return epoch_.load(std::memory_order_relaxed) == epoch;
 }
 
-/// False for a share that is taken, so always when the job is over.
+/// Returns false for a share that is taken, so always when the job is over.
 bool Team::claim(int index, Epoch epoch) {
   std::atomic<Epoch>& claimed = claimed_[index];
   Epoch last = claimed.load(std::memory_order_relaxed);

@@ -55,7 +55,7 @@ class TRAINGRAPH_TEAM_API Team {
   /// run() in two halves, between which the caller itself runs share 0.
   void begin(int count, Share share, void* context);
   void end();
-  /// In a share: waits until all shares of the job are here.
+  /// Waits, within a share, until all shares of the job are here.
   void barrier();
 
   /// While it lives, the team serves the calling thread.
@@ -90,7 +90,7 @@ class TRAINGRAPH_TEAM_API Team {
   using Epoch = std::uint32_t;  // even; odd while a job is written
 
   void work(int number);
-  /// False when the team ends.
+  /// Returns false when the team ends.
   bool wait_for_job(Epoch& seen);
   /// Runs shares of job `epoch`, beginning near the place of `number`.
   void take_part(int number, Epoch epoch);
@@ -111,7 +111,7 @@ class TRAINGRAPH_TEAM_API Team {
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) std::atomic<std::uint32_t> num_arrived_{0};
   std::atomic<std::uint32_t> generation_{0};
-  /// By share: the last job in which it was claimed.
+  /// The last job in which each share was claimed.
   std::unique_ptr<std::atomic<Epoch>[]> claimed_;
   /// Submissions whose drivers are to ask for short turns, from now on.
   int delayed_submissions_ = 0;
