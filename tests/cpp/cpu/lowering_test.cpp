@@ -50,7 +50,7 @@ TEST(Lowering, KeepsLayoutsBetweenConvolutions) {
   const ValueId y = block(block(block(x)));
   const ProgramRun run = test.run({y});
   expect_sound(program, run.lowered());
-  // At most: x and w once on the way in, y on the way out.
+  // There is at most one for x and w on the way in, and for y on the way out.
   EXPECT_LE(run.num_reorders(), 3);
   EXPECT_GE(run.lowered().storage_of[y], 0);
 }

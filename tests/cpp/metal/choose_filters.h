@@ -111,7 +111,7 @@ class ChooseFilters : public ::testing::Test {
   std::vector<GpuUnit> cut(bool joins = true) {
     return partition(program(), options(joins), limits);
   }
-  /// Of the first filter of a class.
+  /// The reason of the first filter of a class.
   std::string reason(const std::string& class_name, bool joins = true) {
     const auto at = std::ranges::find(indices_, class_name);
     EXPECT_NE(at, indices_.end()) << class_name;

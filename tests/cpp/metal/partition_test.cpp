@@ -88,7 +88,7 @@ Nodes nodes_of(const std::vector<GpuUnit>& units) {
   return nodes;
 }
 
-/// Those that change variables in place.
+/// The nodes that change variables in place.
 Nodes in_place_of(const GpuUnit& unit) {
   Nodes nodes;
   for (const InPlaceUpdate& update : unit.in_place) {
@@ -123,7 +123,7 @@ TEST_F(Partition, OneUnitPerPhase) {
   EXPECT_TRUE(units[2].targets.empty());
 }
 
-/// Which engine runs each unit.
+/// The engine that runs each unit.
 std::vector<Engine> engines_of(const std::vector<GpuUnit>& units) {
   std::vector<Engine> engines;
   for (const GpuUnit& unit : units) engines.push_back(unit.engine);
@@ -336,7 +336,7 @@ TEST_F(Partition, EveryFeedIsStoredByAnEarlierUnit) {
 
 TEST_F(Partition, WhatNeedsTheLabelsComesLast) {
   const auto units = cut({.kept = {y, loss}, .may_be_absent = {label}});
-  // Of the gradient only the seed needs no label.
+  // Only the seed of the gradient needs no label.
   ASSERT_EQ(units.size(), 5u);
   EXPECT_EQ(units[0].nodes, (Nodes{0, 1}));
   EXPECT_EQ(units[0].targets, Values{y});

@@ -17,7 +17,7 @@
 // The shading language's keywords are macros in it.
 #include <metal_stdlib>
 
-// Not the name of the emulator's own copy.
+// The emulator's own copy has another name.
 namespace update_kernel_test {
 using namespace ::metal;
 #define TRAINGRAPH_MSL(...) __VA_ARGS__
@@ -35,7 +35,7 @@ namespace {
 using Floats = std::vector<float>;
 namespace shader = update_kernel_test;
 
-// Of slots; parameter and gradient are apart.
+// The number of slots; parameter and gradient are apart.
 constexpr int kNumSlots = 3;
 constexpr float kUntouched = -7;
 
@@ -151,7 +151,7 @@ struct Case {
   const Node& node() const { return program.node(0); }
 };
 
-/// Which of the slots the node has, by its inputs.
+/// Does the node have the slot, by its inputs?
 bool has_slot(OpKind op, const Attributes& attrs, int input) {
   if (op == OpKind::SgdUpdate) {
     return std::get<SgdUpdateAttrs>(attrs).momentum_scale != 0;
@@ -211,7 +211,7 @@ void apply_step(const Step& step, Case& c, std::int64_t i) {
   }(std::make_index_sequence<Step::kSlots.size()>());
 }
 
-/// By the CPU's steps; in place.
+/// Updates in place by the CPU's steps.
 void step_on_cpu(Case& c) {
   const auto apply = [&](const auto& attrs, bool has_momentum) {
     cpu::visit_step(attrs, has_momentum,

@@ -46,7 +46,7 @@ class NonFinite : public ::testing::Test {
                      const std::function<double(double)>& f) {
     ASSERT_EQ(got.size(), x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      // As the device sees them and would round the result.
+      // The device sees the values so, and would round the result.
       const double at = static_cast<float>(x[i]);
       const double want = static_cast<float>(f(at));
       if (std::isnan(want)) {
