@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CPU device: host memory, kernels bound to addresses, one worker thread
-// that drives a team of others.
+// that drives a thread pool.
 #pragma once
 
 #include <memory>

@@ -21,8 +21,9 @@ double measure_flops() {
   const std::vector<float> x(kSize * kSize, 0.5f), y(kSize * kSize, 0.5f);
   std::vector<float> z(kSize * kSize);
   require_right_products();
-  prepare_blas(Team::here().team->size());
-  const TiledProduct product({kSize, kSize, kSize}, Team::here().team->size(),
+  prepare_blas(ThreadPool::here().pool->size());
+  const TiledProduct product({kSize, kSize, kSize},
+                             ThreadPool::here().pool->size(),
                              /*has_epilogue=*/false);
   const double seconds = best_time([&] {
     product.run(1, {x.data(), kSize, false}, {y.data(), kSize, false}, z.data(),

@@ -64,7 +64,7 @@ void for_each_row(const PoolSizes& s, const Use& use) {
   }
 }
 
-/// Calls f(plane) on the team.
+/// Calls f(plane) on the thread pool.
 template <class F>
 void for_each_plane(const PoolSizes& s, const F& f) {
   const std::int64_t work =

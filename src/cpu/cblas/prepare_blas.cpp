@@ -96,7 +96,7 @@ void prepare_blas(int num_threads) {
   static int num_prepared = 0;
   const std::lock_guard lock(mutex);
   if (num_threads <= num_prepared) return;
-  // Its own threads would be as many again as the team's.
+  // Its own threads would be as many again as the thread pool's.
   TRAINGRAPH_BLAS(openblas_set_num_threads)(1);
   num_prepared = num_threads;
   // Waits grow from 2 to 100 ms: threads may be late where others compute, too.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One product divided among the team: a grid of tiles, each a call of the CBLAS
-// on one thread. The grid depends on the sizes and the number of threads alone.
+// One product divided among the threads: a grid of tiles, each a call of
+// the CBLAS on one thread. The grid depends on the sizes and the number of
+// threads alone.
 #pragma once
 
 #include <algorithm>

@@ -16,7 +16,8 @@ namespace traingraph::cpu {
 /// The name is for people: "oneDNN 3.2".
 std::string engine_name();
 
-/// The best rate of a large product on the team that serves the calling thread.
+/// The best rate of a large product on the thread pool that serves the calling
+/// thread.
 double measure_flops();
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -74,7 +74,7 @@ struct ZipRow {
   void (*run)(const void*, const float*, const float*, float*, std::int64_t);
   const void* f;
 };
-// These run on the team, for all stored types.
+// These run on the thread pool, for all stored types.
 template <class T>
 void run_map(std::int64_t n, std::int64_t grain, const T* x, T* y, MapRow row);
 template <class T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/team/short_turns.h"
+#include "cpu/thread_pool/short_turns.h"
 
 #if defined(__linux__)
 #include <sched.h>
