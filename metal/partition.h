@@ -11,7 +11,7 @@
 
 namespace traingraph::metal {
 
-/// What computes a node. A change of engine cuts a unit.
+/// The code of the GPU device that computes a node. A change cuts a unit.
 enum class Engine {
   Graph,       // MPSGraph: all that follow each other are one executable
   Kernel,      // a kernel of our own: one node is one unit

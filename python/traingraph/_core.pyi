@@ -2933,7 +2933,7 @@ class CosineDistance(Loss):
 
 class Log(Loss):
     """
-    -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)
+    Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)
     """
     @typing.overload
     def __init__(
@@ -4517,7 +4517,7 @@ class Graph:
         name: str = "",
     ) -> list[Tensor]:
         """
-        A plain RNN as MPSGraph has it: the states (T, N, D H), and the training state of the same shape when training.
+        A vanilla RNN as MPSGraph has it: the states (T, N, D H), and the training state of the same shape when training.
 
         source (T, N, I), or (T, N, D H) without an input weight; recurrent_weight (H, H) or, bidirectional, (2, H, H); input_weight (D H, I), bias (D H), init_state and mask (N, D H). Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
         """
