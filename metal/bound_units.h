@@ -10,7 +10,7 @@
 
 namespace traingraph::metal {
 
-/// Bytes from one place to another on the GPU.
+/// A copy of bytes from one place to another on the GPU.
 struct BufferCopy {
   ObjcPtr<id<MTLBuffer>> from, to;
   std::size_t from_offset = 0, to_offset = 0, bytes = 0;

@@ -133,7 +133,7 @@ struct GpuLimits {
   /// are copied to the variables (docs/decisions/2026-11-metal-updates.md).
   bool uses_update_kernels = true;
 
-  /// Time of so much work, at least.
+  /// The least time that so much work takes.
   double estimated_ms(double flops, double bytes) const;
 
   bool operator==(const GpuLimits&) const = default;

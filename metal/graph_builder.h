@@ -169,7 +169,7 @@ class GraphBuilder {
 using LowerFunction = void (*)(GraphBuilder&);
 LowerFunction lower_function(OpKind kind);
 
-// Defined by the families in metal/ops/<family>.mm.
+// The families in metal/ops/<family>.mm define these.
 #define OP(Kind, name, Attrs) void lower_##name(GraphBuilder&);
 #include "traingraph/ops.inc"
 #undef OP

@@ -68,10 +68,11 @@ struct GpuUnit {
   int updates_filter = -1;
 };
 
-/// One unit per phase, or one for all when `options.joins_phases`. What may be
-/// left out of a run has units of its own (LowerOptions::may_be_absent,
-/// separates_updates). A unit is cut where the engine changes, and where its
-/// estimated time exceeds `options.max_gpu_ms` (0: never).
+/// There is one unit per phase, or one for all when `options.joins_phases`.
+/// What may be left out of a run has units of its own
+/// (LowerOptions::may_be_absent, separates_updates). A unit is cut where the
+/// engine changes, and where its estimated time exceeds `options.max_gpu_ms`
+/// (0: never).
 ///
 /// Filters run on MPSNN with their gradient filters and the updates of their
 /// parameters (mpsnn/filter_family.h), or not at all: where MPSNN has a class

@@ -30,7 +30,8 @@ class PendingMarks {
     return std::ranges::any_of(at(unit), &Mark::reads);
   }
 
-  /// All before `unit`. Null, or what one threw: then none is left.
+  /// Reaches all before `unit`. Returns null, or what one threw: then none is
+  /// left.
   std::exception_ptr reach_before(int unit) { return reach(num_before(unit)); }
   std::exception_ptr reach_all() { return reach(submission_.marks.size()); }
 

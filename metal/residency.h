@@ -19,7 +19,7 @@ class Residency {
   /// Command buffers of this queue may rely on it.
   void attach_to(id<MTLCommandQueue> queue);
 
-  // Any thread.
+  // Any thread may call this.
   void add(id<MTLHeap> heap);
   void remove(id<MTLHeap> heap);
 

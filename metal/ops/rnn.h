@@ -44,7 +44,7 @@ class RnnNode {
   const rnn::Sizes size_;
 };
 
-/// The node step by step, of plain ops.
+/// Composes the node step by step, of plain ops.
 void compose_rnn(GraphBuilder& b);
 
 }  // namespace traingraph::metal

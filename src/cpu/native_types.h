@@ -18,7 +18,7 @@ bool has_pools(DataType type);
 /// Are products of float32 faster where they may round operands to bfloat16?
 bool gains_by_rounding();
 
-// Sentences for who asked for it in vain.
+// The sentences are for who asked for it in vain.
 std::string note_of_upcast_products(DataType type);
 std::string note_of_exact_products();
 

@@ -31,8 +31,8 @@ struct RandomValues {
 /// Throws InvalidArgument or ShapeError on what no initializer makes.
 void require_random(const RandomValues& of, const std::string& label);
 
-/// `value` in every element, rounded once. Throws InvalidArgument for a finite
-/// value that would become infinite.
+/// Writes `value` into every element, rounded once. Throws InvalidArgument for
+/// a finite value that would become infinite.
 void fill_values(const HostData& data, DataType type, double value);
 
 /// The numbers of the platform's stream that so many values take.

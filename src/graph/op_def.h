@@ -18,7 +18,7 @@ class BatchContext;  // batch_context.h
 /// A set of data types, as bits of 1 << DataType.
 using DataTypes = std::uint32_t;
 constexpr DataTypes bit(DataType t) { return 1u << static_cast<int>(t); }
-/// Losses, statistics and optimizer state.
+/// Losses, statistics and optimizer state are of this type alone.
 inline constexpr DataTypes kFloat32 = bit(DataType::Float32);
 /// What activations and gradients may be stored as. The inputs of a node that
 /// take just these have one type.
@@ -178,7 +178,7 @@ struct OpDef {
   /// A device may give result 0 the bytes of input 0.
   bool may_alias = false;
 
-  // Filled by the registry from ops.inc.
+  // The registry fills these in from ops.inc.
   OpKind kind{};
   const char* name = "";
   Attributes default_attrs{};

@@ -91,7 +91,7 @@ bool has_host_data(const TensorState& tensor);
 void set_host(TensorState& tensor, const TensorData& data);
 /// The user gave it values.
 void forget_initializer(TensorState& tensor);
-/// The values that the initializer made, into the tensor's host data. Throws
+/// Writes the initializer's values into the tensor's host data. Throws
 /// InvalidArgument for what no initializer makes, OutOfMemoryError.
 void initialize_host(TensorState& tensor, const Initializer& initializer);
 

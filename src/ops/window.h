@@ -95,7 +95,7 @@ struct Window2d {
   Pair dilation_rates{1, 1};
   Padding padding{};
 
-  /// 0: height, 1: width.
+  /// Axis 0 is the height, 1 the width.
   AxisWindow axis(int i) const {
     return {kernel_sizes[i], strides[i], dilation_rates[i]};
   }

@@ -15,7 +15,7 @@ namespace traingraph::cpu {
 
 namespace detail {
 
-/// Too large for loops of ours, and no multiple of any tile.
+/// This size is too large for loops of ours, and no multiple of any tile.
 inline constexpr ProductSize kCheckedSize{
     .rows = 133, .columns = 121, .depth = 71};
 

@@ -42,7 +42,7 @@ class AttentionBackward {
                     const AttentionGradients<T>& out, float* workspace)
       : sizes_(sizes), in_(in), out_(out), s_(sizes, Workspace(workspace)) {}
 
-  /// `head`: of all samples' ones.
+  /// `head` counts the heads of all samples.
   void run(std::int64_t head) {
     head_ = head;
     sample_ = head / sizes_.heads;
