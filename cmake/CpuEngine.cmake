@@ -14,9 +14,9 @@ option(TRAINGRAPH_TEST_CBLAS
 
 if(TRAINGRAPH_CPU_ENGINE STREQUAL "onednn")
   include(FindOneDnn)
-  include(OneDnnOnTeam)
+  include(OneDnnOnThreadPool)
 elseif(TRAINGRAPH_CPU_ENGINE STREQUAL "cblas")
-  set(TRAINGRAPH_ONEDNN_ON_TEAM OFF)
+  set(TRAINGRAPH_ONEDNN_ON_THREAD_POOL OFF)
   include(FindCblas)
 else()
   message(FATAL_ERROR "TRAINGRAPH_CPU_ENGINE is \"${TRAINGRAPH_CPU_ENGINE}\"; "

@@ -27,7 +27,7 @@ install(FILES
 # library asks for it. A distribution's own oneDNN is left where it is: its
 # packages depend on each other.
 option(TRAINGRAPH_BUNDLE_ONEDNN "Install oneDNN beside the library" ON)
-if(TRAINGRAPH_ONEDNN_ON_TEAM)
+if(TRAINGRAPH_ONEDNN_ON_THREAD_POOL)
   set(onednn_file "${onednn_copy}")
   set(onednn_name libtraingraph_onednn.so)
 elseif(TRAINGRAPH_CPU_ENGINE STREQUAL "onednn" AND TRAINGRAPH_BUNDLE_ONEDNN AND
@@ -44,7 +44,7 @@ if(onednn_file)
   install(FILES "${onednn_doc}/LICENSE" "${onednn_doc}/THIRD-PARTY-PROGRAMS"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/onednn" OPTIONAL)
 endif()
-if(TRAINGRAPH_ONEDNN_ON_TEAM)
+if(TRAINGRAPH_ONEDNN_ON_THREAD_POOL)
   install(FILES cmake/onednn_changes.txt
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/onednn" RENAME CHANGES)
 endif()

@@ -127,7 +127,7 @@ if(TRAINGRAPH_METAL_TYPECHECK)
         -nostdinc++ -isystem "${sdk}/usr/include/c++/v1" -fblocks -fno-objc-arc
         -include TargetConditionals.h ${oldest_macos_macro}
         -DTRAINGRAPH_ACCELERATE -DACCELERATE_NEW_LAPACK 
-        -DTRAINGRAPH_ENGINE_ON_TEAM
+        -DTRAINGRAPH_ENGINE_ON_THREAD_POOL
         -isystem "${PROJECT_SOURCE_DIR}/cmake/typecheck"
       SOURCES ${apple_sources})
   endforeach()
@@ -138,7 +138,7 @@ if(TRAINGRAPH_OLDEST_CLANG)
     message(FATAL_ERROR "clang++-16 was not found.")
   endif()
   traingraph_typecheck(oldest-clang "${CLANG_16}"
-    FLAGS -DTRAINGRAPH_ENGINE_ON_TEAM
+    FLAGS -DTRAINGRAPH_ENGINE_ON_THREAD_POOL
       "-I${PROJECT_SOURCE_DIR}/tests/emulator/include"
     SOURCES ${typecheck_sources})
 endif()

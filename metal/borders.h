@@ -13,7 +13,7 @@ class Borders {
 
   /// Is the value read outside of the unit that computes it?
   bool crosses(ValueId value) const { return is_kept_[value]; }
-  /// -1: in none.
+  /// The unit of a node is -1 where no unit has it.
   int unit_of(NodeId id) const { return unit_of_[id]; }
 
   /// Fills in feeds, targets and the rest; drops units without results.

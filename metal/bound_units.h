@@ -10,16 +10,16 @@
 
 namespace traingraph::metal {
 
-/// Bytes from one place to another on the GPU.
+/// A copy of bytes from one place to another on the GPU.
 struct BufferCopy {
   ObjcPtr<id<MTLBuffer>> from, to;
   std::size_t from_offset = 0, to_offset = 0, bytes = 0;
   HeapBuffer* written = nullptr;  // whose `to` is
 };
-/// Also notes the write.
+/// Encodes the copy and notes the write.
 void encode_copy(id<MTLBlitCommandEncoder> blit, const GpuLimits& limits,
                  const BufferCopy& copy);
-/// The same by the host, when the GPU does nothing with either place.
+/// The host copies when the GPU does nothing with either place.
 void copy_by_host(const BufferCopy& copy);
 BufferCopy buffer_copy(const UnitMemory& memory,
                        const MetalUnitCode::WriteBack& write);
@@ -32,10 +32,10 @@ struct BoundUnit {
 
   const MetalUnitCode* code = nullptr;
   std::vector<std::unique_ptr<BoundCode>> parts;
-  // After the unit.
+  // These copies run after the unit.
   std::vector<BufferCopy> write_backs;
   std::unique_ptr<BoundCode> in_place;  // may be null
-  // After all units.
+  // These copies run after all units.
   std::vector<BufferCopy> late_write_backs;
   std::unique_ptr<BoundCode> late_in_place;  // may be null
   std::vector<Fill> poison;
@@ -45,7 +45,7 @@ class MetalUnits final : public BoundUnits {
  public:
   std::vector<BoundUnit> units;
 
-  // Of the queue's thread.
+  // Only the queue's thread uses this.
   bool was_encoded = false;
   /// MPSGraph was seen to commit a command buffer of it without saying so.
   bool commits_silently = false;

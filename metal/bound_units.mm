@@ -23,7 +23,7 @@ BufferCopy copy_between(const From& from, const To& to, std::size_t bytes) {
           &heap_of(to)};
 }
 
-/// False when there is no buffer to be had. `code` may be null.
+/// Returns false when there is no buffer to be had. `code` may be null.
 bool bind_code(const UnitMemory& memory, const EngineCode* code,
                std::unique_ptr<BoundCode>& bound) {
   if (!code) return true;

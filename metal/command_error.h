@@ -9,11 +9,12 @@
 
 namespace traingraph::metal {
 
-/// Of layers that the GPU did not run; `got` is Apple's text.
+/// The error names layers that the GPU did not run; `got` is Apple's text.
 std::exception_ptr device_error(std::string node, std::string got,
                                 std::string hint = {});
 
-/// Null when the command buffer ended well. `tears`: see Rescue.
+/// The error is null when the command buffer ended well. Rescue explains
+/// `tears`.
 std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
                             const std::string& label, bool tears);
 

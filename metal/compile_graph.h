@@ -14,7 +14,8 @@ std::unique_ptr<GraphCode> compile_graph(const GpuDevice& device,
                                          const GpuUnit& unit,
                                          const UnitArgs& args);
 
-/// Of the new contents of its variables, which it leaves in scratch.
+/// A graph leaves the new contents of its variables in scratch; these copies
+/// write them back.
 std::vector<MetalUnitCode::WriteBack> write_backs(const Program& program,
                                                   const GpuUnit& unit,
                                                   const UnitArgs& args);

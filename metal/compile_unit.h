@@ -18,7 +18,7 @@ struct UnitArgs {
   std::vector<int> news;            // where their new contents go first
   std::vector<bool> are_late;       // are they written at the end of the run?
   std::vector<UnitArgs> updates;    // of GpuUnit::updates
-  /// Of each of GpuUnit::in_place, by its inputs; -1: none.
+  /// Each of GpuUnit::in_place has an argument for each input; -1: none.
   std::vector<std::vector<int>> in_place;
   std::vector<bool> are_in_place_late;  // does it run at the end of the run?
 };

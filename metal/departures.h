@@ -49,24 +49,24 @@ class Departures {
   /// A number for the next flight, and what it calls when it changed.
   std::uint64_t add_flight(std::size_t scratch_bytes);
   void flight_changed(std::uint64_t number, bool has_landed);
-  /// Until few enough wait that one more may be encoded ahead, whose engines
-  /// keep so much memory (GpuLimits::max_bytes_ahead).
+  /// Waits until one more may be encoded ahead, whose engines keep so much
+  /// memory (GpuLimits::max_bytes_ahead).
   void wait_for_room(std::size_t scratch_bytes);
   /// Would that return at once?
   bool has_room(std::size_t scratch_bytes);
-  /// Until all earlier submissions were committed and those that this one
+  /// Waits until all earlier submissions were committed and those that this one
   /// depends on are over.
   void wait_for_turn(std::uint64_t number, Submission& submission);
   /// Would that return at once?
   bool has_turn(std::uint64_t number, Submission& submission);
-  /// Until all flights before number `next` have landed.
+  /// Waits until all flights before number `next` have landed.
   void wait_for_flights(std::uint64_t next);
   void depart(Departure departure);
   /// A queue in place of one that macOS ignores, when nothing is in flight.
   void renew_queue();
 
   // --- any thread ---
-  /// Until all flights there are have landed. Can be interrupted.
+  /// Waits until all flights there are have landed. Can be interrupted.
   void drain();
 
  private:
@@ -89,7 +89,7 @@ class Departures {
 
 /// Commits; the flight lands after it.
 void launch(const std::shared_ptr<Flight>& flight, const HeldBuffer& held);
-/// The same without committing: somebody else is about to.
+/// Launches without committing: somebody else is about to.
 void watch(const std::shared_ptr<Flight>& flight, id<MTLCommandBuffer> buffer,
            int unit, const std::string& label, const Rescue& rescue = {});
 

@@ -131,7 +131,7 @@ void Departures::move_on() {
   for (const auto& flight : to_close) flight->close();
 }
 
-/// True when all of it was committed, or dropped.
+/// Returns true when all of it was committed, or dropped.
 bool Departures::move_first() {
   Departure& first = waiting_.front();
   if (!first.has_begun) {

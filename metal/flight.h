@@ -15,7 +15,7 @@
 
 namespace traingraph::metal {
 
-/// Of a command buffer that failed.
+/// What can be done about a command buffer that failed.
 struct Rescue {
   /// The host does what it was to do; empty: that cannot be made up for.
   std::function<void()> complete = {};
@@ -31,7 +31,7 @@ class Flight {
   Flight(Submission& submission, const GpuDevice& device,
          std::function<void(bool has_landed)> changed);
 
-  /// Before a command buffer is committed: it will call land().
+  /// This comes before a command buffer is committed: it will call land().
   void launch();
   /// A command buffer has completed. `unit` is the position in the submission,
   /// -1 for copies.
@@ -45,7 +45,7 @@ class Flight {
   void close();
 
   enum class State { Flying, Landed, Failed };
-  /// Of the command buffers launched so far.
+  /// The state is that of the command buffers launched so far.
   State state();
   /// Waits for them, but for so many of the last. False when one failed.
   bool wait_until_landed(int num_last = 0);

@@ -18,7 +18,7 @@ namespace traingraph::metal {
 struct GpuDevice {
   ObjcPtr<id<MTLDevice>> metal;
   ObjcPtr<MPSGraphDevice*> graph;
-  /// Of the thread that encodes.
+  /// The queue belongs to the thread that encodes.
   mutable ObjcPtr<id<MTLCommandQueue>> queue;
   ObjcPtr<id<MTLComputePipelineState>> kernels[kNumKernels];
   GpuLimits limits;
@@ -26,9 +26,10 @@ struct GpuDevice {
   /// `kernels` (GpuLimits::uses_update_kernels is off); empty: it did.
   std::string update_kernel_problem;
   mutable Residency residency;  // of all heaps
-  /// Of all heaps that are alive, as Metal counts them.
+  /// The sum over all heaps that are alive, as Metal counts them.
   mutable std::atomic<std::size_t> heap_bytes{0};
-  /// Of submissions: after one nobody knows what weights MPSNN's filters hold.
+  /// Counts submissions that failed: after one nobody knows what weights
+  /// MPSNN's filters hold.
   mutable std::atomic<std::uint64_t> num_failures{0};
   /// macOS ignores what is submitted to the queue; another one is needed.
   mutable std::atomic<bool> has_dead_queue{false};

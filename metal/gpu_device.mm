@@ -12,7 +12,7 @@
 namespace traingraph::metal {
 namespace {
 
-/// Whose GPU is the host's by another name and may lack anything.
+/// A virtual machine's GPU is the host's by another name and may lack anything.
 std::string about_virtual_machines(const std::string& name) {
   const bool is_virtual = name.find("Paravirtual") != std::string::npos ||
                           name.find("Virtual") != std::string::npos;

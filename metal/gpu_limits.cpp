@@ -13,7 +13,7 @@ namespace {
 
 /// macOS 26: programs that were built for an older system may be told 16.
 constexpr MacOs kMacOs26{16, 0};
-/// Of max_buffer_bytes, which is more than half of the memory.
+/// The divisor of max_buffer_bytes, which is more than half of the memory.
 constexpr std::size_t kPartAhead = 8;
 
 }  // namespace

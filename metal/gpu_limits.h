@@ -18,7 +18,7 @@ struct MacOs {
 
 /// What the machine says about itself.
 struct GpuSystem {
-  /// Of those that limits_of() tells apart, the newest that it has.
+  /// The newest of those that limits_of() tells apart.
   MacOs macos{13, 0};
   /// 7: M1, 8: M2, 9: M3 and M4, 10: M5.
   int apple_family = 7;
@@ -28,9 +28,10 @@ struct GpuSystem {
 
 struct GpuLimits {
   // --- memory ---
-  /// Of one MTLBuffer, hence of an arena: a heap has a buffer over all of it.
+  /// The limit of one MTLBuffer, hence of an arena: a heap has a buffer over
+  /// all of it.
   std::size_t max_buffer_bytes = SIZE_MAX;
-  /// Of buffers inside a heap.
+  /// Buffers inside a heap begin at multiples of this.
   std::size_t heap_alignment = 256;
 
   // --- tensors ---
@@ -105,7 +106,7 @@ struct GpuLimits {
   /// Filters whose gradient Apple's headers print otherwise than the forward
   /// formula asks for run on MPSNN as well; docs/nodes.md has the list.
   bool trusts_misprinted_filters = false;
-  /// Of textures; four channels to a slice.
+  /// The limit of a texture's sides and slices; a slice has four channels.
   std::int64_t max_image_extent = 16384;
   std::int64_t max_image_channels = 4 * 2048;
 
@@ -132,7 +133,7 @@ struct GpuLimits {
   /// are copied to the variables (docs/decisions/2026-11-metal-updates.md).
   bool uses_update_kernels = true;
 
-  /// Time of so much work, at least.
+  /// The least time that so much work takes.
   double estimated_ms(double flops, double bytes) const;
 
   bool operator==(const GpuLimits&) const = default;

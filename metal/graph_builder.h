@@ -56,7 +56,8 @@ class GraphBuilder {
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   bool has(int input) const;
   T input(int input) { return read(node().inputs[input]); }
-  /// As the node computes with it: in float32 unless computes_in_half().
+  /// Reads the value as the node computes with it: in float32 unless
+  /// computes_in_half().
   T read(ValueId value);
   /// The type of the numbers that it computes result 0 with.
   DataType compute_type() const;
@@ -123,9 +124,9 @@ class GraphBuilder {
   /// slices and broadcasts on as views of what they were made of. Others as
   /// they are: no product reads them.
   T written(T x);
-  /// Of a product: written down where MPSGraph may read it through what it was
-  /// made of, and would not survive that (GpuLimits::writes_reshapes,
-  /// writes_turned_bfloat16).
+  /// An operand of a product is written down where MPSGraph may read it through
+  /// what it was made of, and would not survive that
+  /// (GpuLimits::writes_reshapes, writes_turned_bfloat16).
   T as_operand(T x);
   /// Input `i`, weights of a convolution: written down if they were computed
   /// (GpuLimits::writes_weights).
@@ -146,7 +147,7 @@ class GraphBuilder {
  private:
   enum class Reduction { Sum, Maximum, Minimum };
   T reduce(Reduction kind, T x, const Shape& shape, const Shape& axes);
-  /// As the value is stored.
+  /// Rounds x to the type in which the value is stored.
   T rounded(T x, ValueId value);
   /// x transposed.
   T turned(T x, T source);
@@ -155,7 +156,7 @@ class GraphBuilder {
   const GpuLimits& limits_;
   MPSGraph* graph_;
   NodeId node_ = -1;
-  bool widens_ = false;  // the node computes in float32
+  bool upcasts_ = false;  // the node computes in float32
   std::unordered_map<ValueId, T> tensors_;
   std::unordered_map<NodeId, T> masks_;
   std::unordered_map<T, T> wide_;  // in float32, by what is of 16 bits
@@ -168,7 +169,7 @@ class GraphBuilder {
 using LowerFunction = void (*)(GraphBuilder&);
 LowerFunction lower_function(OpKind kind);
 
-// Defined by the families in metal/ops/<family>.mm.
+// The families in metal/ops/<family>.mm define these.
 #define OP(Kind, name, Attrs) void lower_##name(GraphBuilder&);
 #include "traingraph/ops.inc"
 #undef OP

@@ -11,8 +11,8 @@
 namespace traingraph::metal {
 namespace {
 
-/// From macOS 14 on; not every SDK that this compiles with names it. The target
-/// refuses it before.
+/// macOS 14 introduced it; not every SDK that this compiles with names it. The
+/// target refuses it before.
 constexpr auto kBFloat16 = static_cast<MPSDataType>(
     MPSDataTypeAlternateEncodingBit | MPSDataTypeFloat16);
 
@@ -89,14 +89,14 @@ T GraphBuilder::feed_mask(const TensorDescriptor& desc,
 
 void GraphBuilder::begin(NodeId id) {
   node_ = id;
-  widens_ = !computes_in_half(program_, node());
+  upcasts_ = !computes_in_half(program_, node());
 }
 
 T GraphBuilder::read(ValueId id) {
   T x = tensors_.at(id);
   const bool is_wide =
       !is_float_tensor(x) || [x dataType] == MPSDataTypeFloat32;
-  if (is_wide || !widens_) return x;
+  if (is_wide || !upcasts_) return x;
   T& wide = wide_[x];
   if (!wide) wide = cast(x, DataType::Float32);
   return wide;
@@ -104,7 +104,7 @@ T GraphBuilder::read(ValueId id) {
 
 DataType GraphBuilder::compute_type() const {
   const DataType type = result_desc().data_type;
-  return widens_ && is_float(type) ? DataType::Float32 : type;
+  return upcasts_ && is_float(type) ? DataType::Float32 : type;
 }
 
 T GraphBuilder::rounded(T x, ValueId id) {

@@ -35,19 +35,19 @@ class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
   /// Another number after every write to these bytes; 0: there was none.
   std::uint64_t version(std::size_t offset, std::size_t bytes) const;
 
-  /// Zeroed. Null when there is not enough memory; throws DeviceError when
-  /// Metal's heaps are not what this library relies on.
+  /// Makes a zeroed buffer, null when there is not enough memory; throws
+  /// DeviceError when Metal's heaps are not what this library relies on.
   static std::shared_ptr<HeapBuffer> make(const GpuDevice& device,
                                           std::size_t bytes,
                                           std::string_view label);
-  /// The same without exceptions: null, and a `problem` instead of an error.
+  /// Reports a `problem`, and returns null, instead of throwing.
   static std::shared_ptr<HeapBuffer> try_make(const GpuDevice& device,
                                               std::size_t bytes,
                                               const std::string& label,
                                               std::string& problem);
 
  private:
-  /// False when there is not enough memory.
+  /// Returns false when there is not enough memory.
   bool fill(const std::string& label);
   /// Sees where the host finds a second buffer; false when there is none.
   bool find_second();

@@ -11,11 +11,11 @@
 
 namespace traingraph::metal {
 
-/// In the order of `unit.nodes`. The kernels run last, so a node is none of
-/// them when MPSGraph reads what the node changes, or changes what it reads,
-/// later in the unit; and there are none at all when one of them reads what
-/// another one changes, but for accumulators. What is left over runs on
-/// MPSGraph with its new values in scratch.
+/// The updates are in the order of `unit.nodes`. The kernels run last, so a
+/// node is none of them when MPSGraph reads what the node changes, or changes
+/// what it reads, later in the unit; and there are none at all when one of them
+/// reads what another one changes, but for accumulators. What is left over runs
+/// on MPSGraph with its new values in scratch.
 std::vector<InPlaceUpdate> find_in_place(const Program& program,
                                          const std::vector<NodeId>& producers,
                                          const GpuLimits& limits,

@@ -32,7 +32,7 @@ class KernelCode::Bound final : public BoundCode {
  public:
   explicit Bound(const KernelCode& code) : code_(code) {}
 
-  /// False when there is no buffer to be had.
+  /// Returns false when there is no buffer to be had.
   bool bind(const UnitMemory& memory) {
     for (const Buffer& buffer : code_.buffers_) {
       buffers_.push_back(memory.buffer(buffer.arg, buffer.bytes));

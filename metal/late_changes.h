@@ -11,7 +11,7 @@
 
 namespace traingraph::metal {
 
-/// By GpuUnit::updated and GpuUnit::in_place of one unit.
+/// Says of each of GpuUnit::updated and GpuUnit::in_place whether it is late.
 struct AreLate {
   std::vector<bool> updated, in_place;
 };
@@ -28,7 +28,7 @@ class LateChanges {
   AreLate of(int unit) const;
 
  private:
-  /// By value: the last unit that does it; -1: none.
+  /// The last unit that touches or writes each value; -1: none does.
   struct Last {
     std::vector<int> touched, written;
   };

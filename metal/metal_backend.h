@@ -11,7 +11,7 @@
 
 namespace traingraph::metal {
 
-/// Null when there is no Metal device. Called once per process.
+/// The context is null when there is no Metal device. Called once per process.
 std::shared_ptr<DeviceContext> make_context();
 /// For tests: one more device over the same GPU, with a queue of its own, that
 /// believes in other limits than the machine's. Null when there is no GPU.

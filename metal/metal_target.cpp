@@ -243,7 +243,8 @@ class Lowering {
     }
   }
 
-  /// Of an update inside an image graph, which has some of its feeds already.
+  /// The arguments of an update inside an image graph, which has some of its
+  /// feeds already.
   UnitArgs args_of(const GpuUnit& update, const GpuUnit& outer,
                    const UnitArgs& outer_args, Unit& unit) {
     UnitArgs args;
@@ -260,14 +261,14 @@ class Lowering {
     return args;
   }
 
-  /// -1 when the value is not among them.
+  /// Returns -1 when the value is not among them.
   static int find(const std::vector<ValueId>& values,
                   const std::vector<int>& args, ValueId value) {
     const auto found = std::ranges::find(values, value);
     return found == values.end() ? -1 : args[found - values.begin()];
   }
 
-  /// What other updates read as well: rates.
+  /// What other updates read as well: hyperparameters.
   static int find_read(const Unit& unit, StorageId storage) {
     if (std::ranges::find(unit.reads, storage) == unit.reads.end()) return -1;
     const auto arg = std::ranges::find(unit.args, storage);

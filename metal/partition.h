@@ -11,7 +11,7 @@
 
 namespace traingraph::metal {
 
-/// What computes a node. A change of engine cuts a unit.
+/// The code of the GPU device that computes a node. A change cuts a unit.
 enum class Engine {
   Graph,       // MPSGraph: all that follow each other are one executable
   Kernel,      // a kernel of our own: one node is one unit
@@ -19,8 +19,8 @@ enum class Engine {
   Host,        // not the GPU: one node is one unit
 };
 
-/// Of nodes that MPSNN does not take. Dropout is the only one that a kernel
-/// takes, of float32, and only when its mask is larger than
+/// The engine of a node that MPSNN does not take. Dropout is the only one that
+/// a kernel takes, of float32, and only when its mask is larger than
 /// `limits.max_mask_bytes`; a smaller one is worth no cut.
 Engine engine_of(const Program& program, const Node& node,
                  const GpuLimits& limits);
@@ -57,21 +57,22 @@ struct GpuUnit {
   /// Among the nodes; they run last, when `updated` has its new contents.
   std::vector<InPlaceUpdate> in_place;
 
-  // Of image graphs.
+  // --- image graphs ---
   /// Indices of the filters, which are in their order. Feeds are images and
   /// parameters, targets results, losses and gradients of parameters.
   std::vector<int> filters;
   /// What trains parameters: encoded by MPSNN's gradient filters, which hand
   /// over their gradients. Units of MPSGraph.
   std::vector<GpuUnit> updates;
-  /// Of an update: the filter whose parameters it trains.
+  /// The filter whose parameters an update trains.
   int updates_filter = -1;
 };
 
-/// One unit per phase, or one for all when `options.joins_phases`. What may be
-/// left out of a run has units of its own (LowerOptions::may_be_absent,
-/// separates_updates). A unit is cut where the engine changes, and where its
-/// estimated time exceeds `options.max_gpu_ms` (0: never).
+/// There is one unit per phase, or one for all when `options.joins_phases`.
+/// What may be left out of a run has units of its own
+/// (LowerOptions::may_be_absent, separates_updates). A unit is cut where the
+/// engine changes, and where its estimated time exceeds `options.max_gpu_ms`
+/// (0: never).
 ///
 /// Filters run on MPSNN with their gradient filters and the updates of their
 /// parameters (mpsnn/filter_family.h), or not at all: where MPSNN has a class
@@ -81,13 +82,13 @@ std::vector<GpuUnit> partition(const Program& program,
                                const LowerOptions& options,
                                const GpuLimits& limits);
 
-/// By filter of the program, for people: why MPSNN does not run it; empty
-/// where it does, and for filters that the program does without.
+/// Says of each filter of the program, for people, why MPSNN does not run it;
+/// empty where it does, and for filters that the program does without.
 std::vector<std::string> reasons_not_mpsnn(const Program& program,
                                            const LowerOptions& options,
                                            const GpuLimits& limits);
 
-/// For people, by layers: "conv1 ... fc2 (forward)".
+/// The label names layers, for people: "conv1 ... fc2 (forward)".
 std::string label_of(const Program& program, const GpuUnit& unit);
 
 }  // namespace traingraph::metal

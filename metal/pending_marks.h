@@ -18,8 +18,9 @@ class PendingMarks {
   bool empty() const { return next_ == submission_.marks.size(); }
   /// Are some left of before `unit`?
   bool has_before(int unit) const { return next_ < num_before(unit); }
-  /// Before `unit` is encoded. The others only read: they are reached when the
-  /// next unit is on its way, so that the GPU has work meanwhile.
+  /// Must marks be reached before `unit` is encoded? The others only read: they
+  /// are reached when the next unit is on its way, so that the GPU has work
+  /// meanwhile.
   bool are_due(int unit) const {
     return !std::ranges::all_of(
         at(unit), [](const Mark& mark) { return mark.reads && !mark.writes; });
@@ -29,7 +30,8 @@ class PendingMarks {
     return std::ranges::any_of(at(unit), &Mark::reads);
   }
 
-  /// All before `unit`. Null, or what one threw: then none is left.
+  /// Reaches all before `unit`. Returns null, or what one threw: then none is
+  /// left.
   std::exception_ptr reach_before(int unit) { return reach(num_before(unit)); }
   std::exception_ptr reach_all() { return reach(submission_.marks.size()); }
 

@@ -14,12 +14,12 @@ namespace traingraph::metal {
 
 class Residency {
  public:
-  /// Without a set when the system has none.
+  /// Makes the set, unless the system has none.
   void start(id<MTLDevice> device);
   /// Command buffers of this queue may rely on it.
   void attach_to(id<MTLCommandQueue> queue);
 
-  // Any thread.
+  // Any thread may call this.
   void add(id<MTLHeap> heap);
   void remove(id<MTLHeap> heap);
 

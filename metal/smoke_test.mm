@@ -99,7 +99,8 @@ class SmokeTest {
     return [NSArray arrayWithObject:[NSNumber numberWithInt:4]];
   }
 
-  /// Of a tensor at an offset of the heap; nil when there is no buffer.
+  /// The data of a tensor at an offset of the heap; nil when there is no
+  /// buffer.
   ObjcPtr<NSArray<MPSGraphTensorData*>*> tensor_at(std::size_t offset) const {
     const auto buffer = heap_->part(offset, sizeof(Floats));
     if (!buffer.get()) return {};

@@ -24,17 +24,17 @@ class SubmissionEncoder {
                     Departures& departures);
 
   void run();
-  /// After an exception: what was committed early still runs, on memory that
-  /// the submission keeps alive.
+  /// Ends an encoder after an exception: what was committed early still runs,
+  /// on memory that the submission keeps alive.
   void abandon();
   /// What is left to be committed.
   Departure take_departure() { return std::move(departure_); }
-  /// Of what is being encoded.
+  /// The label names what is being encoded.
   const std::string& label() const { return label_; }
 
  private:
   bool has_turn() const { return departure_.has_begun; }
-  /// Of the first run nobody knows yet what MPSGraph does while it encodes.
+  /// Nobody knows yet of the first run what MPSGraph does while it encodes.
   bool may_run_ahead() const;
   /// Waits until this submission may change anything: what it depends on must
   /// have succeeded before.
@@ -47,7 +47,7 @@ class SubmissionEncoder {
   bool go_on(bool must_land);
   void launch_all(Rescue rescue = {});
 
-  /// False when units failed.
+  /// Returns false when units failed.
   bool reach_marks(int unit);
   bool reach_marks_before(int unit);
   void stop_at(std::exception_ptr error);

@@ -56,7 +56,7 @@ void SubmissionEncoder::run() {
       has_turn() || departures_.has_turn(departure_.number, submission_);
   if (bound_) bound_->was_encoded = true;
   begin();
-  // Also of a submission that is blocked: later ones may need it.
+  // A submission that is blocked copies as well: later ones may need it.
   encode_copies(buffer_.get(), device_.limits, submission_.uploads);
   is_fresh_ = submission_.uploads.empty();
   if (!marks_.empty()) go_on(false);
@@ -214,7 +214,7 @@ void SubmissionEncoder::end() {
   catch_up();
   if (has_run_ahead_) return;
   if (is_blocked_) {
-    // Of a buffer that MPSGraph committed the rest is dropped.
+    // The rest of a buffer that MPSGraph committed is dropped.
     if (num_launched_ == 0) departure_.work = hold();
     return;
   }

@@ -6,7 +6,7 @@
 namespace traingraph::metal {
 
 std::string TensorSizes::too_large(MPSGraphTensor* tensor) const {
-  // In floating point: a product of extents may exceed 64 bits.
+  // The count is floating point since a product of extents may exceed 64 bits.
   double count = 1;
   std::string shape;
   for (NSNumber* extent in [tensor shape]) {

@@ -28,7 +28,8 @@ struct Tile {
   bool operator==(const Tile&) const = default;
 };
 
-/// As few tiles up to `longest` as cover `extent`, of nearly equal length.
+/// Cuts `extent` into as few tiles up to `longest` as cover it, of nearly equal
+/// length.
 std::vector<Tile> tiles_of(std::int64_t extent, std::int64_t longest);
 
 }  // namespace traingraph::metal

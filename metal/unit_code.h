@@ -37,7 +37,7 @@ class UnitMemory {
 class BoundCode {
  public:
   virtual ~BoundCode() = default;
-  /// On the thread of the queue.
+  /// The queue's thread encodes.
   virtual void encode(MPSCommandBuffer* buffer) = 0;
   /// Does encode() read device memory on the host, this time? Then all that was
   /// encoded before has landed.
@@ -64,16 +64,16 @@ struct MetalUnitCode final : UnitCode {
   };
 
   std::string label;
-  /// Before the run is over: not all of its write_backs are late, or it has
-  /// `in_place`, or a part writes variables itself.
+  /// Variables change before the run is over: not all of its write_backs are
+  /// late, or it has `in_place`, or a part writes variables itself.
   bool updates_variables = false;
   double estimated_ms = 0;        // see GpuLimits::estimated_ms()
   std::size_t scratch_bytes = 0;  // see scratch.h
   std::vector<std::unique_ptr<EngineCode>> parts;
   std::vector<WriteBack> write_backs;
-  /// After the copies, and after the late ones; may be null. Variables change
-  /// here and in the copies only, so that they stay as they are when a part
-  /// fails.
+  /// These run after the copies, and after the late ones; both may be null.
+  /// Variables change here and in the copies only, so that they stay as they
+  /// are when a part fails.
   std::unique_ptr<EngineCode> in_place, late_in_place;
 };
 

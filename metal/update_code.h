@@ -12,7 +12,7 @@ namespace traingraph::metal {
 
 class UpdateCode final : public EngineCode {
  public:
-  /// Of those of `unit.in_place` that are late, or of the others.
+  /// Takes those of `unit.in_place` that are late, or the others.
   UpdateCode(const GpuDevice& device, const Program& program,
              const GpuUnit& unit, const UnitArgs& args, bool is_late);
   std::unique_ptr<BoundCode> bind(const UnitMemory& memory) const override;

@@ -26,7 +26,7 @@ RUN_PATHS = {
     "_core": "$ORIGIN/lib",
     "libtraingraph.so": "$ORIGIN",
     "libtraingraph_onednn.so": "$ORIGIN",
-    "libtraingraph_team.so": "",
+    "libtraingraph_thread_pool.so": "",
 }
 #: PyPI's own, with the engine cblas: it needs nothing but the system.
 FOREIGN = "libscipy_openblas.so"

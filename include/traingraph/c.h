@@ -91,7 +91,7 @@ TG_API tg_status tg_write_tensor(tg_graph* graph, const char* name,
                                  const void* data, size_t bytes);
 
 /* What the optimizer trains, as one array in the order of TG_PARAMETER. It is
- * of floats, whatever the tensors are stored as: values of 16 bits are widened,
+ * of floats, whatever the tensors are stored as: values of 16 bits are upcast,
  * and rounded to nearest when they are written; TG_INVALID_ARGUMENT, and
  * nothing changes, when a finite one would become infinite. */
 TG_API tg_status tg_count_parameters(tg_graph* graph, size_t* count);

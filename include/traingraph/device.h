@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Device: where a graph runs. A small handle; equal handles share one queue,
-// and on the CPU one team of threads.
+// and on the CPU one thread pool.
 #pragma once
 
 #include <memory>

@@ -148,14 +148,14 @@ struct BatchNormAttrs {
                     TRAINGRAPH_FIELD(momentum), TRAINGRAPH_FIELD(training))
 };
 
-/// Statistics of every sample by itself, the axes before `axis` being samples.
-/// No groups: over `axis` and all behind; scale and shift have the shape of
-/// these (layer normalization). Else each of so many equal parts of `axis`,
-/// with the axes behind, has its own; scale and shift are one for each element
-/// of `axis` (group and, with a group each, instance normalization). Running
-/// statistics, one for each group, move as those of BatchNormAttrs by the mean
-/// over the samples, and only where they are given are they used when not
-/// training.
+/// The group-norm family: every sample, of the axes before `axis`, has its own
+/// statistics. Without groups they are over `axis` and all behind; scale and
+/// shift have the shape of these (layer normalization). Else each of so many
+/// equal parts of `axis`, with the axes behind, has its own; scale and shift
+/// are one for each element of `axis` (group and, with a group each, instance
+/// normalization). Running statistics, one for each group, move as those of
+/// BatchNormAttrs by the mean over the samples, and only where they are given
+/// are they used when not training.
 struct SampleNormAttrs {
   std::int64_t axis = 1;
   std::int64_t groups = 0;

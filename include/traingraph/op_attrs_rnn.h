@@ -68,7 +68,7 @@ struct GruAttrs {
       TRAINGRAPH_FIELD(output_gate_b))
 };
 
-/// A plain recurrent network.
+/// The vanilla RNN, which MPSGraph calls a single gate.
 struct SingleGateAttrs {
   bool reverse = false;
   ActivationType activation = ActivationType::Tanh;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optimizers: hyper-parameters and the update rule they become. Formulas:
+// Optimizers: hyperparameters and the update rule they become. Formulas:
 // docs/differences.md and the classes below; state buffers are zeroed.
 #pragma once
 
@@ -76,7 +76,7 @@ class TRAINGRAPH_API Optimizer {
   }
   /// A copy that shares nothing.
   virtual std::unique_ptr<Optimizer> clone() const = 0;
-  /// The same rule with the same hyper-parameters, at the same time step.
+  /// The same rule with the same hyperparameters, at the same time step.
   bool operator==(const Optimizer& other) const;
 
  protected:

@@ -402,7 +402,7 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// A power of two, from 2^-24 to 2^24; else InvalidArgument.
   void set_loss_scale(float factor);
   /// How many updates changed nothing since compile().
-  std::int64_t updates_left_out() const;
+  std::int64_t skipped_steps() const;
 };
 
 }  // namespace traingraph

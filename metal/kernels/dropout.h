@@ -10,7 +10,7 @@
 
 namespace traingraph::metal {
 
-/// As the kernels declare it.
+/// The kernels declare the same struct.
 struct DropoutParams {
   std::uint32_t seed_lo = 0, seed_hi = 0;  // (0, 0): the state's seed
   std::uint32_t stream = 0;

@@ -58,7 +58,7 @@ kernel void dropout_mask(device const int* random_state [[buffer(0)]],
   }
 }
 
-/// The same elements of a tensor. What is dropped is 0, whatever it was.
+/// Sets dropped elements of a tensor to 0, whatever they were.
 kernel void dropout(device const int* random_state [[buffer(0)]],
                     device const float* source [[buffer(1)]],
                     device float* result [[buffer(2)]],

@@ -9,7 +9,7 @@
 
 namespace traingraph::metal {
 
-/// As the kernels declare them.
+/// The kernels declare the same structs.
 struct MoveParams {
   float momentum = 1, scale = 1;
   std::uint32_t count = 0;

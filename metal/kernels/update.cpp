@@ -12,7 +12,7 @@ namespace {
 static_assert(sizeof(UpdateParams) == 11 * 4, "as the kernels declare it");
 static_assert(sizeof(UpdateTensor) == 7 * 8 + 2 * 4, "likewise");
 
-// Of UpdateParams, as in update.metal.
+// The bits of UpdateParams::options, as in update.metal.
 enum Option : std::uint32_t {
   kHasScale = 1,
   kClipsByValue = 2,
@@ -100,7 +100,7 @@ UpdateRule rule_of(const Node& node) {
   }
 }
 
-/// Of a place in a buffer.
+/// The number of a place's first element in its buffer.
 std::uint64_t element(const UpdateTask::Place& place) {
   return place.offset / sizeof(float);
 }
@@ -111,7 +111,7 @@ UpdateTensor tensor_of(const UpdateTask& task, std::int64_t first_chunk) {
           .gradient = element(places[kGradient]),
           .slots = {element(places[kSlot1]), element(places[kSlot2]),
                     element(places[kSlot3])},
-          .rates = element(places[kRates]),
+          .hyperparameters = element(places[kHyperparameters]),
           .scale = element(places[kScale]),
           .first_chunk = static_cast<std::uint32_t>(first_chunk),
           .count = static_cast<std::uint32_t>(task.rule.count)};

@@ -14,7 +14,7 @@
 
 namespace traingraph::metal {
 
-/// As the kernels declare them.
+/// The kernels declare the same structs.
 struct UpdateParams {
   std::uint32_t num_tensors = 0;
   std::uint32_t options = 0;
@@ -23,21 +23,21 @@ struct UpdateParams {
   bool operator==(const UpdateParams&) const = default;
 };
 struct UpdateTensor {
-  std::uint64_t parameter = 0, gradient = 0, slots[3] = {}, rates = 0,
+  std::uint64_t parameter = 0, gradient = 0, slots[3] = {}, hyperparameters = 0,
                 scale = 0;
   std::uint32_t first_chunk = 0, count = 0;
 };
 
 /// What an update reads and writes, in the order of the kernels' buffers; then
 /// come UpdateParams and the table of UpdateTensors. An accumulator is a
-/// parameter, its factors are rates.
+/// parameter; its factors are in the place of the hyperparameters.
 enum UpdateBuffer {
   kParameter,
   kGradient,
   kSlot1,
   kSlot2,
   kSlot3,
-  kRates,
+  kHyperparameters,
   kScale,
   kNumUpdateBuffers
 };
@@ -83,8 +83,8 @@ struct UpdateLaunch {
   std::int64_t num_chunks = 0;
 };
 
-/// In few launches: accumulators, which updates may read, come first. Updates
-/// are independent of each other, as are accumulators.
+/// Plans few launches: accumulators, which updates may read, come first.
+/// Updates are independent of each other, as are accumulators.
 std::vector<UpdateLaunch> plan_updates(std::span<const UpdateTask> tasks);
 
 #define TRAINGRAPH_MSL(...) #__VA_ARGS__

@@ -17,7 +17,7 @@ struct UpdateParams {
 
 /// Places are in elements, from where the buffers begin.
 struct UpdateTensor {
-  ulong parameter, gradient, slots[3], rates, scale;
+  ulong parameter, gradient, slots[3], hyperparameters, scale;
   uint first_chunk;  // of this tensor; chunks are numbered through the launch
   uint count;        // of elements
 };
@@ -38,7 +38,7 @@ constant uint kCentered = 256;
 constant uint kThreadsPerChunk = 256;
 constant uint kPerThread = 4;
 
-/// Entries of the rates tensor.
+/// Entries of the hyperparameters tensor.
 constant uint kLearningRate = 0;
 constant uint kCorrectedRate = 1;
 constant uint kClips = 2;
@@ -76,10 +76,10 @@ struct Preparation {
 };
 
 inline Preparation preparation(constant UpdateParams& params,
-                               device const float* rates,
+                               device const float* hyperparameters,
                                device const float* scale) {
   const bool clips =
-      (params.options & kClipsByValue) != 0 && rates[kClips] != 0;
+      (params.options & kClipsByValue) != 0 && hyperparameters[kClips] != 0;
   Preparation prepare;
   prepare.scale = (params.options & kHasScale) != 0 ? *scale : 1.0f;
   prepare.clip_min = clips ? params.clip_min : -INFINITY;
@@ -106,18 +106,19 @@ inline float prepared(Preparation prepare, float gradient, float parameter) {
 kernel void sgd_update(device float* parameters [[buffer(0)]],
                        device const float* gradients [[buffer(1)]],
                        device float* momenta [[buffer(2)]],
-                       device const float* all_rates [[buffer(5)]],
+                       device const float* all_hyperparameters [[buffer(5)]],
                        device const float* scales [[buffer(6)]],
                        constant UpdateParams& params [[buffer(7)]],
                        constant UpdateTensor* tensors [[buffer(8)]],
                        uint id [[thread_position_in_grid]]) {
   const UpdatePlace place = place_of(tensors, params.num_tensors, id);
   constant UpdateTensor& tensor = tensors[place.tensor];
-  device const float* rates = all_rates + tensor.rates;
+  device const float* hyperparameters =
+      all_hyperparameters + tensor.hyperparameters;
   const Preparation prepare =
-      preparation(params, rates, scales + tensor.scale);
-  if (prepare.scale < 0) return;  // this update is left out
-  const float rate = rates[kLearningRate] * params.lr_scale;
+      preparation(params, hyperparameters, scales + tensor.scale);
+  if (prepare.scale < 0) return;  // this step is skipped
+  const float rate = hyperparameters[kLearningRate] * params.lr_scale;
   const float mu = params.momentum;
   for (uint turn = 0; turn < kPerThread; ++turn) {
     const uint i = place.first + turn * kThreadsPerChunk;
@@ -143,21 +144,22 @@ kernel void adam_update(device float* parameters [[buffer(0)]],
                         device float* momenta [[buffer(2)]],
                         device float* velocities [[buffer(3)]],
                         device float* maxima [[buffer(4)]],
-                        device const float* all_rates [[buffer(5)]],
+                        device const float* all_hyperparameters [[buffer(5)]],
                         device const float* scales [[buffer(6)]],
                         constant UpdateParams& params [[buffer(7)]],
                         constant UpdateTensor* tensors [[buffer(8)]],
                         uint id [[thread_position_in_grid]]) {
   const UpdatePlace place = place_of(tensors, params.num_tensors, id);
   constant UpdateTensor& tensor = tensors[place.tensor];
-  device const float* rates = all_rates + tensor.rates;
+  device const float* hyperparameters =
+      all_hyperparameters + tensor.hyperparameters;
   const Preparation prepare =
-      preparation(params, rates, scales + tensor.scale);
-  if (prepare.scale < 0) return;  // this update is left out
-  const float rate = rates[kCorrectedRate] * params.lr_scale;
+      preparation(params, hyperparameters, scales + tensor.scale);
+  if (prepare.scale < 0) return;  // this step is skipped
+  const float rate = hyperparameters[kCorrectedRate] * params.lr_scale;
   const float decay =
       (params.options & kDecoupledDecay) != 0
-          ? rates[kLearningRate] * params.lr_scale * params.strength
+          ? hyperparameters[kLearningRate] * params.lr_scale * params.strength
           : 0.0f;
   const float rest1 = 1 - params.beta1;
   const float rest2 = 1 - params.beta2;
@@ -187,18 +189,20 @@ kernel void rmsprop_update(device float* parameters [[buffer(0)]],
                            device float* squares [[buffer(2)]],
                            device float* momenta [[buffer(3)]],
                            device float* averages [[buffer(4)]],
-                           device const float* all_rates [[buffer(5)]],
+                           device const float* all_hyperparameters
+                               [[buffer(5)]],
                            device const float* scales [[buffer(6)]],
                            constant UpdateParams& params [[buffer(7)]],
                            constant UpdateTensor* tensors [[buffer(8)]],
                            uint id [[thread_position_in_grid]]) {
   const UpdatePlace place = place_of(tensors, params.num_tensors, id);
   constant UpdateTensor& tensor = tensors[place.tensor];
-  device const float* rates = all_rates + tensor.rates;
+  device const float* hyperparameters =
+      all_hyperparameters + tensor.hyperparameters;
   const Preparation prepare =
-      preparation(params, rates, scales + tensor.scale);
-  if (prepare.scale < 0) return;  // this update is left out
-  const float rate = rates[kLearningRate] * params.lr_scale;
+      preparation(params, hyperparameters, scales + tensor.scale);
+  if (prepare.scale < 0) return;  // this step is skipped
+  const float rate = hyperparameters[kLearningRate] * params.lr_scale;
   const float alpha = params.beta1;
   const float rest = 1 - alpha;
   for (uint turn = 0; turn < kPerThread; ++turn) {
@@ -235,8 +239,8 @@ kernel void accumulate_gradient(device float* sums [[buffer(0)]],
                                 uint id [[thread_position_in_grid]]) {
   const UpdatePlace place = place_of(tensors, params.num_tensors, id);
   constant UpdateTensor& tensor = tensors[place.tensor];
-  const float keep = factors[tensor.rates];
-  const float add = factors[tensor.rates + 1];
+  const float keep = factors[tensor.hyperparameters];
+  const float add = factors[tensor.hyperparameters + 1];
   for (uint turn = 0; turn < kPerThread; ++turn) {
     const uint i = place.first + turn * kThreadsPerChunk;
     if (i >= tensor.count) return;

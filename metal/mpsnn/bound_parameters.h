@@ -21,10 +21,10 @@ class BoundParameters final : public FilterParameters {
   BoundParameters(const ImageGraphCode& code, int filter)
       : device_(code.device), plan_(code.plan), filter_(filter) {}
 
-  /// False when there is no buffer to be had. `update` may be null.
+  /// Returns false when there is no buffer to be had. `update` may be null.
   bool bind(const UnitMemory& memory, const ImageGraphCode::Update* update);
 
-  /// Since note_loaded(): has anyone else written them?
+  /// Has anyone else written them since note_loaded()?
   bool are_stale() const;
   void note_loaded();
   /// The buffer that is about to be encoded.
@@ -79,7 +79,7 @@ class BoundParameters final : public FilterParameters {
   static void require_parts(const Gradient& gradient);
   void copy(id<MTLBlitCommandEncoder> blit, const Gradient& gradient) const;
   void add_up(MPSCommandBuffer* buffer, const Gradient& gradient) const;
-  /// True when the variables have new contents.
+  /// Returns true when the variables have new contents.
   bool update(id<MTLCommandBuffer> given, const Gradient& first,
               const Gradient& second);
   void move(MPSCommandBuffer* buffer, const char* role, id<MTLBuffer> batch,

@@ -234,7 +234,7 @@ void BoundParameters::move_statistics(id<MTLCommandBuffer> given,
   const Variable* first = find("mean");
   if (first == nullptr || first->is_loaded()) return;
   MPSCommandBuffer* buffer = buffer_for(given);
-  // Of as many samples; running variances are unbiased.
+  // Running variances are unbiased, so the number of samples counts.
   const Shape& shape = plan_.shapes.at(filter().sources.front());
   const auto count = static_cast<float>(shape[0] * shape[2] * shape[3]);
   move(buffer, "mean", mean, 1);

@@ -128,7 +128,8 @@ std::string FilterChoice::reason_of_sources(int filter, const Borders& borders,
     const NodeId producer = producer_[source];
     if (producer < 0) continue;
     if (borders.unit_of(producer) != unit) {
-      // Of a loss whose gradient runs there as well.
+      // The initial gradient is that of a loss whose gradient runs there as
+      // well.
       if (!std::holds_alternative<InitialGradientFilter>(it.attrs)) continue;
       return "its source is computed by another unit";
     }

@@ -18,9 +18,9 @@ class FilterChoice {
   bool is_inner(NodeId id) const { return is_inner_[id]; }
   /// Gives the updates of each family to the unit that has its filters.
   void add_updates(std::vector<GpuUnit>& units) const;
-  /// False when all families fit.
+  /// Returns false when all families fit.
   bool drop_misfits(const Borders& borders);
-  /// By filter; empty where MPSNN runs it.
+  /// Each filter's reason is empty where MPSNN runs it.
   std::vector<std::string> reasons() const;
 
  private:

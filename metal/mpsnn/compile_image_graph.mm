@@ -9,7 +9,7 @@
 namespace traingraph::metal {
 namespace {
 
-/// Of filters that have no memory yet.
+/// Stands for the parameters of filters that have no memory yet.
 class NoParameters final : public FilterParameters {
  public:
   std::string label() const override { return {}; }

@@ -23,10 +23,10 @@ struct FilterFamily {
   std::vector<ValueId> trained;
 };
 
-/// By value: the node that writes it, -1 where there is none in the program.
+/// The node that writes each value, -1 where there is none in the program.
 std::vector<NodeId> producers_of(const Program& program);
 
-/// Of all filters that have nodes.
+/// Finds the families of all filters that have nodes.
 std::vector<FilterFamily> find_families(const Program& program);
 
 /// Why the family cannot run on MPSNN, whatever else does; empty: it can.

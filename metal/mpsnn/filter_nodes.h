@@ -44,7 +44,7 @@ class FilterNodes {
 
   /// Images that make an MPSNNGraph, those that are read first.
   NSArray<MPSNNImageNode*>* result_images() const;
-  /// Of these, by position: is the image copied to a buffer?
+  /// Says of each result image whether it is copied to a buffer.
   std::vector<bool> results_are_needed() const;
   ValueId value_of_result(int i) const { return results_[i]; }
 
@@ -63,7 +63,7 @@ class FilterNodes {
   int current_ = -1;
   std::unordered_map<int, ObjcPtr<MPSNNFilterNode*>> nodes_;  // by filter
   std::unordered_map<ValueId, ObjcPtr<MPSNNImageNode*>> images_;
-  /// By filter with several sources: all of its gradient nodes.
+  /// A filter with several sources has all of its gradient nodes here.
   std::unordered_map<int, ObjcPtr<NSArray<MPSNNGradientFilterNode*>*>>
       gradients_;
   std::vector<ValueId> results_;

@@ -175,7 +175,7 @@ NSArray<MPSNNImageNode*>* FilterNodes::result_images() const {
 std::vector<bool> FilterNodes::results_are_needed() const {
   std::vector<bool> needed;
   for (const ValueId value : results_) {
-    // Of a LossNode somebody may want the loss only.
+    // Somebody may want the loss only of a LossNode.
     const bool is_of_loss = std::ranges::any_of(plan_.filters, [&](int index) {
       const ImageFilter& filter = plan_.filter(index);
       return filter.result == value && returns_gradient(filter);

@@ -41,7 +41,7 @@ Class reduction_class(ImageReduction reduction) {
   return Nil;
 }
 
-/// Of (channels, height, width).
+/// `sizes` are (channels, height, width).
 MPSImageCoordinate coordinate(const nodes::PadNode::Sizes& sizes) {
   MPSImageCoordinate at;
   at.x = sizes[2];

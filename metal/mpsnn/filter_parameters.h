@@ -33,8 +33,8 @@ class FilterParameters {
       const GradientParts& /*beta*/) {
     return nil;
   }
-  /// Running statistics, given those of a batch. A filter that computes with
-  /// those of the batch has no use for them.
+  /// Moves the running statistics, given those of a batch. A filter that
+  /// computes with those of the batch has no use for them.
   virtual void move_statistics(id<MTLCommandBuffer>, id<MTLBuffer> /*mean*/,
                                id<MTLBuffer> /*variance*/) {}
 };

@@ -26,7 +26,7 @@ class BoundImageGraph final : public BoundCode {
         copies_(code.device),
         nodes_(plan_, [this](int filter) { return &parameters_.at(filter); }) {}
 
-  /// False when there is no buffer or image to be had.
+  /// Returns false when there is no buffer or image to be had.
   bool bind(const UnitMemory& memory) {
     for (const int filter : plan_.filters) {
       if (plan_.filter(filter).parameters.empty()) continue;
@@ -108,7 +108,7 @@ class BoundImageGraph final : public BoundCode {
     return nullptr;
   }
 
-  /// Of LossNodes: one state per image, which keeps the loss.
+  /// LossNodes have one state per image, which keeps the loss.
   void make_labels() {
     for (const int index : plan_.filters) {
       const ImageFilter& filter = plan_.filter(index);

@@ -6,7 +6,7 @@
 namespace traingraph::metal {
 namespace {
 
-/// Of the filters of a unit: the images that are read or made.
+/// The images that the filters of a unit read or make.
 std::vector<ValueId> images_of(const Program& program, const GpuUnit& unit) {
   std::vector<ValueId> images;
   for (const int index : unit.filters) {

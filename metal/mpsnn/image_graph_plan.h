@@ -26,7 +26,7 @@ struct ImageGraphPlan {
   /// Images that come from outside, and those that are copied to buffers.
   std::vector<Image> sources, results;
   std::unordered_map<ValueId, Shape> shapes;  // of images
-  /// Of parameters and their gradients: arguments and bytes.
+  /// Parameters and their gradients have these arguments and bytes.
   std::unordered_map<ValueId, int> args;
   std::unordered_map<ValueId, std::size_t> bytes;
   /// Variables that filters change themselves (running statistics): where
@@ -36,7 +36,7 @@ struct ImageGraphPlan {
   const ImageFilter& filter(int i) const { return all->filters[i]; }
   /// The gradient filters of a filter.
   std::vector<int> gradients_of(int filter) const;
-  /// Of the gradient of a parameter that somebody wants; -1: nobody does.
+  /// The argument that holds the gradient of a parameter; -1: nobody wants it.
   int gradient_arg(int filter, const std::string& role) const;
   bool is_source(ValueId value) const;
   bool is_result(ValueId value) const;

@@ -12,7 +12,7 @@ bool sums_over_channels(LossType type) {
          type == LossType::CosineDistance;
 }
 
-/// Empty where a printed formula and its derivative are ours.
+/// The reason is empty where a printed formula and its derivative are ours.
 std::string reason_of_formula(const FilterView& view, LossType type) {
   if (view.limits.trusts_misprinted_filters) return {};
   switch (type) {
@@ -50,8 +50,8 @@ bool is_known(LossType type) {
   }
 }
 
-/// Of a loss whose gradient is a filter of its own, which is given that of the
-/// loss.
+/// Judges a loss whose gradient is a filter of its own, which is given that of
+/// the loss.
 std::string reason_of_forward(const FilterView& view,
                               const nodes::LossDescriptor& d) {
   if (view.has_gradient && !kImageLossGradientIsChained) {

@@ -35,7 +35,7 @@ bool remainder_is_before(PaddingRemainder remainder, int axis) {
   return (axis == 0 ? bits & 2 : bits & 1) == 0;
 }
 
-/// Of an odd number of samples that no window reads, Apple's sample code rounds
+/// When windows leave out an odd number of samples, Apple's sample code rounds
 /// the half before the image towards zero.
 std::string reason_of_window(const PaddingPolicy& padding, const Shape& source,
                              const ImageWindow& window) {

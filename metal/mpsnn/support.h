@@ -28,7 +28,7 @@ struct FilterView {
 /// gradient; empty: one is.
 std::string reason_without_class(const FilterView& view);
 
-/// Of losses. `descriptor` is the filter's.
+/// Says why MPSNN does not run a loss. `descriptor` is the filter's.
 std::string reason_of_loss(const FilterView& view, const LossFilter& loss);
 
 }  // namespace traingraph::metal

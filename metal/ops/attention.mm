@@ -88,9 +88,9 @@ class Attention {
     T weights, largest, sum;  // the last two by row
   };
 
-  /// Of the scores. The gradient op computes it again, which loses no digit:
-  /// next to large scores their log_sum has few of its logarithm. A query that
-  /// sees no key has weights and sum 0, and 0 for the largest.
+  /// The softmax of the scores. The gradient op computes it again, which loses
+  /// no digit: next to large scores their log_sum has few of its logarithm. A
+  /// query that sees no key has weights and sum 0, and 0 for the largest.
   Softmax softmax() const {
     constexpr double kLowest = std::numeric_limits<float>::lowest();
     const T scores = this->scores();

@@ -7,7 +7,8 @@
 
 namespace traingraph::metal {
 
-/// NCHW images, OIHW weights. Without padding unless said otherwise.
+/// A convolution of NCHW images with OIHW weights, without padding unless said
+/// otherwise.
 class ConvolutionCall {
  public:
   template <class Attrs>
@@ -19,7 +20,7 @@ class ConvolutionCall {
         weights_(weights) {}
 
   T result(T x, const Shape& image, T weights, const Padding& padding) const;
-  /// By an image of that shape.
+  /// The gradient by an image of that shape.
   T input_gradient(T g, T weights, const Shape& image,
                    const Padding& padding) const;
   /// The images of x have that shape.
@@ -27,7 +28,7 @@ class ConvolutionCall {
                      const Padding& padding) const;
 
  private:
-  /// One input channel to each of the groups.
+  /// Does each group have one input channel?
   bool is_depthwise() const;
   /// Results per channel.
   std::int64_t multiplier() const { return weights_[0] / groups_; }

@@ -41,8 +41,8 @@ T is_not_zero(GraphBuilder& b, T x) {
                                          name:b.name()];
 }
 
-/// Of a float. Out of range saturates and NaN becomes 0; what MPSGraph's cast
-/// makes of either is not documented.
+/// Converts a float. Out of range saturates and NaN becomes 0; what MPSGraph's
+/// cast makes of either is not documented.
 T to_integer(GraphBuilder& b, T x, DataType type) {
   const bool is_signed = type != DataType::UInt8;
   const int num_bits = static_cast<int>(8 * size_of(type));

@@ -40,7 +40,7 @@ T gathered(GraphBuilder& b, T g, const Shape& shape, std::int64_t start,
   return pad_middle(b, sum, to, size - to - 1);
 }
 
-/// The same mirrored back to where it came from.
+/// Mirrors that part of g back to where it came from.
 T mirrored(GraphBuilder& b, T g, std::int64_t start, std::int64_t length,
            std::int64_t to, std::int64_t size) {
   const T border = [b.graph() reverseTensor:slice_axis(b, g, 1, start, length)

@@ -57,7 +57,7 @@ T overlap(GraphBuilder& b, T x, T width, T other_x, T other_width) {
   return b.max(b.sub(high, low), 0.0);
 }
 
-/// Of the predictions' boxes with those of their labels.
+/// The overlap of the predictions' boxes with those of their labels.
 T intersection_over_union(GraphBuilder& b, const Detections& d) {
   T width = b.mul(b.exp(d.y[kWidth]), d.widths);
   T height = b.mul(b.exp(d.y[kHeight]), d.heights);

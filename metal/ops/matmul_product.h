@@ -25,7 +25,8 @@ struct MatrixOperand {
 /// (max_matmul_rows).
 T product(GraphBuilder& b, const MatrixOperand& x, const MatrixOperand& y,
           std::int64_t num_matrices);
-/// Of two matrices as they are: what every other product of a lowering calls.
+/// Multiplies two matrices as they are; every other product of a lowering calls
+/// this.
 T matrix_product(GraphBuilder& b, T x, T y);
 
 }  // namespace traingraph::metal

@@ -29,14 +29,14 @@ T oriented(GraphBuilder& b, const MatrixOperand& operand) {
                                             : operand.tensor);
 }
 
-/// Of the inner dimension or of the matrices.
+/// Cuts the inner dimension, or the matrices, into tiles.
 std::vector<Tile> tiles(const GraphBuilder& b, std::int64_t extent) {
   return tiles_of(extent, std::min(b.limits().max_matmul_extent,
                                    b.limits().max_matmul_rows));
 }
 
 /// Parts of a sum, which may not fit into 16 bits where the sum does.
-MatrixOperand widened(GraphBuilder& b, MatrixOperand operand) {
+MatrixOperand upcast(GraphBuilder& b, MatrixOperand operand) {
   if (b.compute_type() != DataType::Float32) {
     operand.tensor = b.cast(operand.tensor, DataType::Float32);
   }
@@ -58,8 +58,8 @@ T sum_of_products(GraphBuilder& b, const MatrixOperand& x,
   if (inner.size() == 1) return product_of_matrices(b, x, y);
   T sum = nil;
   for (const Tile& tile : inner) {
-    T part = product_of_matrices(b, widened(b, cut(b, x, x_axis, tile)),
-                                 widened(b, cut(b, y, y_axis, tile)));
+    T part = product_of_matrices(b, upcast(b, cut(b, x, x_axis, tile)),
+                                 upcast(b, cut(b, y, y_axis, tile)));
     sum = sum ? b.add(sum, part) : part;
   }
   const DataType type = b.compute_type();

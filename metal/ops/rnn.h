@@ -20,7 +20,7 @@ class RnnNode {
   /// Nil when it is absent.
   T input(Operand operand, bool is_gradient = false);
   T input_or_zeros(Operand operand, bool is_gradient = false);
-  /// Of a gradient op: does it give that of the operand?
+  /// Does a gradient op give the gradient of the operand?
   bool differentiates(Operand operand) const {
     return op_.result(operand, true) >= 0;
   }
@@ -44,7 +44,7 @@ class RnnNode {
   const rnn::Sizes size_;
 };
 
-/// The node step by step, of plain ops.
+/// Composes the node step by step, of plain ops.
 void compose_rnn(GraphBuilder& b);
 
 }  // namespace traingraph::metal

@@ -110,7 +110,7 @@ class Call : public RnnCall {
   Tensors backward(const LstmAttrs& attrs);
   Tensors backward(const GruAttrs& attrs);
   Tensors backward(const SingleGateAttrs& attrs);
-  // Of no recurrent op.
+  // No recurrent op has these attributes.
   template <class Attrs>
   Tensors forward(const Attrs&) {
     return nil;
@@ -148,7 +148,8 @@ class Call : public RnnCall {
     return activation_value(b_, gate_activations(attrs()).front(),
                             input(Gates));
   }
-  /// Of what the mask multiplies: of the states `before`, times these.
+  /// The gradient of the mask is that of what it multiplies, times the states
+  /// `before`.
   T mask_gradient(T dx, T before) {
     T product = nil;
     if (const auto* gru = std::get_if<GruAttrs>(&attrs())) {

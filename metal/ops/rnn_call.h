@@ -35,7 +35,7 @@ class RnnCall : public RnnNode {
   }
   /// A direction's own of an operand, or of a gradient, that the call gave.
   T part(T x, Operand operand, int direction);
-  /// Of the node's states, the ones after all steps.
+  /// The states after all steps.
   T last_row(T states);
   /// Each step's value of the step before, and `first` for the first step.
   T shifted(T states, T first);

@@ -143,7 +143,8 @@ class GruCell : public UnrolledCell {
     finish(kUpdateGate, b_.mul(d.h, difference));
     finish(kCandidate, b_.mul(d.h, b_.sub(1.0, share)));
     T weights = blocks_of(input(Weights), 0, kCandidate);
-    // Of what the candidate's product gave, and what it multiplied.
+    // The gradients of what the candidate's product gave, and of what it
+    // multiplied.
     T candidate = a[kCandidate], multiplied = k, dk = nil;
     if (options_.reset_after) {
       T u = sum(product(k, b_.transpose_matrix(weights)), bias_);

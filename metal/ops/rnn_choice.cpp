@@ -12,7 +12,7 @@
 namespace traingraph::metal {
 namespace {
 
-/// Those of MPSGraphRNNActivation.
+/// Is the activation one of MPSGraphRNNActivation?
 bool is_known(const ActivationAttrs& f) {
   switch (f.type) {
     case ActivationType::None:

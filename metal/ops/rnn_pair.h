@@ -12,8 +12,8 @@ namespace traingraph::metal {
 
 struct RnnPair {
   NodeId forward = -1;
-  /// By input: what the inputs of both are the halves of; kNoValue when there
-  /// is no such value, or when the inputs are absent.
+  /// The value that the inputs of both are the halves of, for each input;
+  /// kNoValue when there is no such value, or when the inputs are absent.
   std::vector<ValueId> whole;
 };
 

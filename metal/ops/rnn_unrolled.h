@@ -42,7 +42,7 @@ class UnrolledCell : protected RnnNode {
   virtual RnnState compute(T x, const RnnState& before, GateList& saved) = 0;
   /// The state of a step, from what the forward op saved.
   virtual T state_at(std::int64_t step) = 0;
-  /// Of the i-th step, from the gradients of its state.
+  /// The gradients of the i-th step, from those of its state.
   virtual RnnStepGradient differentiate(std::int64_t i, const RnnState& d) = 0;
   /// Sets what else the op gives.
   virtual void finish_gradient() {}
@@ -85,16 +85,16 @@ class UnrolledCell : protected RnnNode {
 
   T product(T x, T y);
   T masked(T x) { return mask_ ? b_.mul(x, mask_) : x; }
-  /// Of two tensors that may be nil.
+  /// Either tensor may be nil.
   T sum(T x, T y) { return !x ? y : !y ? x : b_.add(x, y); }
 
   /// f(u) of gate q, and what is saved of it.
   T run_gate(int q, T u, GateList& saved);
-  /// From what the forward op saved of a step.
+  /// The value of gate q is part of what the forward op saved of a step.
   T value_of(int q, T saved);
-  /// Of the argument of gate q, from that of its result.
+  /// The gradient of the argument of gate q, from that of its result.
   T gate_gradient(int q, std::int64_t step, T saved, T d);
-  /// With one product, of all gates.
+  /// One product serves all gates.
   RnnStepGradient with_product(std::int64_t i, T gates);
 
   bool saves_value(int q) const {

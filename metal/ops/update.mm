@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Optimizer updates and what surrounds them. All rates that change between
-// steps come from the rates tensor, so nothing is compiled again for them.
+// Optimizer updates and what surrounds them. What changes between steps comes
+// from the hyperparameters tensor, so nothing is compiled again for it.
 #include <cmath>
 #include <limits>
 
@@ -9,8 +9,8 @@
 namespace traingraph::metal {
 namespace {
 
-// Entries of the rates tensor.
-enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumRates };
+// Entries of the hyperparameters tensor.
+enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumHyperparameters };
 
 /// One entry of a list, shape (1).
 T entry(GraphBuilder& b, int list, int index) {
@@ -23,8 +23,8 @@ T entry(GraphBuilder& b, int list, int index) {
 
 /// A rate for this parameter, shape (1).
 template <class Attrs>
-T rate(GraphBuilder& b, const Attrs& attrs, int rates, int index) {
-  T rate = entry(b, rates, index);
+T rate(GraphBuilder& b, const Attrs& attrs, int hyperparameters, int index) {
+  T rate = entry(b, hyperparameters, index);
   return attrs.lr_scale == 1 ? rate : b.mul(rate, attrs.lr_scale);
 }
 
@@ -46,24 +46,24 @@ T regularized(GraphBuilder& b, const Attrs& attrs, T g, T p) {
 }
 
 /// What every update does to the raw gradient (input 1) first, up to the
-/// regularisation. The scale, when there is one, follows the rates.
+/// regularisation. The scale, when there is one, follows the hyperparameters.
 template <class Attrs>
-T rescaled_gradient(GraphBuilder& b, const Attrs& attrs, int rates) {
+T rescaled_gradient(GraphBuilder& b, const Attrs& attrs, int hyperparameters) {
   T g = b.input(1);
-  if (b.has(rates + 1)) g = b.mul(g, b.input(rates + 1));
+  if (b.has(hyperparameters + 1)) g = b.mul(g, b.input(hyperparameters + 1));
   if (attrs.clips_by_value) {
     T clipped =
         b.min(b.max(g, attrs.gradient_clip_min), attrs.gradient_clip_max);
-    g = b.select(b.greater(entry(b, rates, kClips), 0.0), clipped, g);
+    g = b.select(b.greater(entry(b, hyperparameters, kClips), 0.0), clipped, g);
   }
   return b.mul(g, attrs.gradient_rescale);
 }
 
-/// The new contents of a parameter or slot, but for an update that is left out.
-void change(GraphBuilder& b, int input, T tensor, int rates) {
-  if (b.has(rates + 1)) {
-    T is_left_out = b.less(b.input(rates + 1), 0.0);
-    tensor = b.select(is_left_out, b.input(input), tensor);
+/// Gives a parameter or slot its new contents, unless the step is skipped.
+void change(GraphBuilder& b, int input, T tensor, int hyperparameters) {
+  if (b.has(hyperparameters + 1)) {
+    T is_skipped = b.less(b.input(hyperparameters + 1), 0.0);
+    tensor = b.select(is_skipped, b.input(input), tensor);
   }
   b.update(input, tensor);
 }
@@ -71,74 +71,89 @@ void change(GraphBuilder& b, int input, T tensor, int rates) {
 }  // namespace
 
 void lower_sgd_update(GraphBuilder& b) {
-  enum { kParameter, kGradient, kMomentum, kRates };
+  enum { kParameter, kGradient, kMomentum, kHyperparameters };
   const auto& attrs = b.attrs<SgdUpdateAttrs>();
   T p = b.input(kParameter);
-  T lr = rate(b, attrs, kRates, kLearningRate);
-  T g = regularized(b, attrs, rescaled_gradient(b, attrs, kRates), p);
+  T lr = rate(b, attrs, kHyperparameters, kLearningRate);
+  T g = regularized(b, attrs, rescaled_gradient(b, attrs, kHyperparameters), p);
   if (!b.has(kMomentum))
-    return change(b, kParameter, b.sub(p, b.mul(lr, g)), kRates);
+    return change(b, kParameter, b.sub(p, b.mul(lr, g)), kHyperparameters);
 
   const double mu = attrs.momentum_scale;
   T carried = b.mul(b.input(kMomentum), mu);
   if (attrs.uses_nesterov_momentum) {
     T m = b.add(carried, g);
-    change(b, kMomentum, m, kRates);
-    change(b, kParameter, b.sub(p, b.mul(lr, b.add(g, b.mul(m, mu)))), kRates);
+    change(b, kMomentum, m, kHyperparameters);
+    change(b, kParameter, b.sub(p, b.mul(lr, b.add(g, b.mul(m, mu)))),
+           kHyperparameters);
   } else {
     T m = b.add(carried, b.mul(lr, g));
-    change(b, kMomentum, m, kRates);
-    change(b, kParameter, b.sub(p, m), kRates);
+    change(b, kMomentum, m, kHyperparameters);
+    change(b, kParameter, b.sub(p, m), kHyperparameters);
   }
 }
 
 void lower_adam_update(GraphBuilder& b) {
-  enum { kParameter, kGradient, kMomentum, kVelocity, kMaximum, kRates };
+  enum {
+    kParameter,
+    kGradient,
+    kMomentum,
+    kVelocity,
+    kMaximum,
+    kHyperparameters
+  };
   const auto& attrs = b.attrs<AdamUpdateAttrs>();
   T p = b.input(kParameter);
-  T g = rescaled_gradient(b, attrs, kRates);
+  T g = rescaled_gradient(b, attrs, kHyperparameters);
   if (!attrs.decoupled_decay) g = regularized(b, attrs, g, p);
 
   T m = blend(b, attrs.beta1, b.input(kMomentum), g);
   T v = blend(b, attrs.beta2, b.input(kVelocity), b.square(g));
-  change(b, kMomentum, m, kRates);
-  change(b, kVelocity, v, kRates);
+  change(b, kMomentum, m, kHyperparameters);
+  change(b, kVelocity, v, kHyperparameters);
   if (attrs.uses_amsgrad) {
     v = b.max(b.input(kMaximum), v);
-    change(b, kMaximum, v, kRates);
+    change(b, kMaximum, v, kHyperparameters);
   }
   T direction = b.div(m, b.add(b.sqrt(v), attrs.epsilon));
-  T step = b.mul(rate(b, attrs, kRates, kCorrectedRate), direction);
+  T step = b.mul(rate(b, attrs, kHyperparameters, kCorrectedRate), direction);
   if (attrs.decoupled_decay) {
-    T decay = b.mul(rate(b, attrs, kRates, kLearningRate),
+    T decay = b.mul(rate(b, attrs, kHyperparameters, kLearningRate),
                     attrs.regularization_scale);
     step = b.add(step, b.mul(decay, p));
   }
-  change(b, kParameter, b.sub(p, step), kRates);
+  change(b, kParameter, b.sub(p, step), kHyperparameters);
 }
 
 void lower_rmsprop_update(GraphBuilder& b) {
-  enum { kParameter, kGradient, kSquare, kMomentum, kAverage, kRates };
+  enum {
+    kParameter,
+    kGradient,
+    kSquare,
+    kMomentum,
+    kAverage,
+    kHyperparameters
+  };
   const auto& attrs = b.attrs<RmspropUpdateAttrs>();
   T p = b.input(kParameter);
-  T g = regularized(b, attrs, rescaled_gradient(b, attrs, kRates), p);
+  T g = regularized(b, attrs, rescaled_gradient(b, attrs, kHyperparameters), p);
 
   T variance = blend(b, attrs.alpha, b.input(kSquare), b.square(g));
-  change(b, kSquare, variance, kRates);
+  change(b, kSquare, variance, kHyperparameters);
   if (attrs.is_centered) {
     T average = blend(b, attrs.alpha, b.input(kAverage), g);
-    change(b, kAverage, average, kRates);
+    change(b, kAverage, average, kHyperparameters);
     // Rounding may push a variance of nothing below zero.
     variance = b.max(b.sub(variance, b.square(average)), 0.0);
   }
   T direction = b.div(g, b.add(b.sqrt(variance), attrs.epsilon));
-  T step = b.mul(rate(b, attrs, kRates, kLearningRate), direction);
+  T step = b.mul(rate(b, attrs, kHyperparameters, kLearningRate), direction);
   if (b.has(kMomentum)) {
     T m = b.sub(b.mul(b.input(kMomentum), attrs.momentum_scale), step);
-    change(b, kMomentum, m, kRates);
-    change(b, kParameter, b.add(p, m), kRates);
+    change(b, kMomentum, m, kHyperparameters);
+    change(b, kParameter, b.add(p, m), kHyperparameters);
   } else {
-    change(b, kParameter, b.sub(p, step), kRates);
+    change(b, kParameter, b.sub(p, step), kHyperparameters);
   }
 }
 
@@ -175,9 +190,9 @@ T norm_of(GraphBuilder& b, int first, int count, bool has_gradients) {
 }  // namespace
 
 void lower_clip_scale(GraphBuilder& b) {
-  enum { kRates, kFirstSquare };
+  enum { kHyperparameters, kFirstSquare };
   const auto& attrs = b.attrs<ClipScaleAttrs>();
-  // Norms and rates are float32 whatever the gradients are.
+  // Norms and hyperparameters are float32 whatever the gradients are.
   T norm = b.scalar(attrs.custom_norm, DataType::Float32);
   const int last = b.num_inputs() - 1;
   if (attrs.custom_norm == 0 && last >= kFirstSquare) {
@@ -187,8 +202,8 @@ void lower_clip_scale(GraphBuilder& b) {
   }
   // A norm that is NaN is not within, and makes NaN of all that it scales.
   T is_within = b.at_least(b.sub(double{attrs.maximum_norm}, norm), 0.0);
-  T clips =
-      b.both(b.greater(entry(b, kRates, kClips), 0.0), b.negate(is_within));
+  T clips = b.both(b.greater(entry(b, kHyperparameters, kClips), 0.0),
+                   b.negate(is_within));
   T scale = b.div(double{attrs.maximum_norm}, norm);
   b.set(b.select(clips, scale, 1.0));
 }
@@ -201,18 +216,21 @@ T expm1(GraphBuilder& b, T x) {
   return b.div(b.mul(t, 2), b.sub(1, t));
 }
 
-/// Adam's rate of a step that counts updates which were not left out.
-T corrected_rate(GraphBuilder& b, const LossScaleAttrs& attrs, T left_out) {
-  enum { kLossScale, kRates };
-  T given = entry(b, kRates, kCorrectedRate);
+/// Adam's rate of a step whose number does not count the skipped ones.
+T corrected_rate(GraphBuilder& b, const LossScaleAttrs& attrs,
+                 T skipped_steps) {
+  enum { kLossScale, kHyperparameters };
+  T given = entry(b, kHyperparameters, kCorrectedRate);
   if (attrs.beta1 == 0 && attrs.beta2 == 0) return given;
-  T step = b.max(b.sub(entry(b, kRates, kTimeStep), left_out), 1.0);
+  T step =
+      b.max(b.sub(entry(b, kHyperparameters, kTimeStep), skipped_steps), 1.0);
   const auto rest = [&](float beta) {  // 1 - beta^step
     if (beta == 0) return b.scalar_like(step, 1);
     return b.neg(expm1(b, b.mul(step, std::log(double{beta}))));
   };
-  T rate = b.mul(entry(b, kRates, kLearningRate), b.sqrt(rest(attrs.beta2)));
-  return b.select(b.equal(left_out, 0.0), given,
+  T rate = b.mul(entry(b, kHyperparameters, kLearningRate),
+                 b.sqrt(rest(attrs.beta2)));
+  return b.select(b.equal(skipped_steps, 0.0), given,
                   b.div(rate, rest(attrs.beta1)));
 }
 
@@ -225,29 +243,32 @@ T joined(GraphBuilder& b, std::initializer_list<T> entries) {
 }  // namespace
 
 void lower_update_loss_scale(GraphBuilder& b) {
-  enum { kLossScale, kRates, kFirstSquare };
+  enum { kLossScale, kHyperparameters, kFirstSquare };
   const auto& attrs = b.attrs<LossScaleAttrs>();
-  T factor = entry(b, kLossScale, 0), streak = entry(b, kLossScale, 1),
-    left_out = entry(b, kLossScale, 2), unused = entry(b, kLossScale, 3);
+  T factor = entry(b, kLossScale, 0), growth_counter = entry(b, kLossScale, 1),
+    skipped_steps = entry(b, kLossScale, 2), unused = entry(b, kLossScale, 3);
   T is_finite = nil;
   for (int i = kFirstSquare; i < b.num_inputs(); ++i) {
     // A NaN is not below infinity either.
     T own = b.less(b.input(i), std::numeric_limits<double>::infinity());
     is_finite = is_finite ? b.both(is_finite, own) : own;
   }
-  T verdict = b.select(is_finite, 1.0, -1.0, DataType::Float32);
-  left_out = b.select(is_finite, left_out, b.add(left_out, 1));
-  streak = b.add(streak, 1);
-  T grows = b.at_least(streak, static_cast<double>(attrs.interval));
+  T scale = b.select(is_finite, 1.0, -1.0, DataType::Float32);
+  skipped_steps = b.select(is_finite, skipped_steps, b.add(skipped_steps, 1));
+  growth_counter = b.add(growth_counter, 1);
+  T grows = b.at_least(growth_counter, static_cast<double>(attrs.interval));
   T grown = b.select(grows, b.min(b.mul(factor, 2), 0x1p24), factor);
   T halved = b.max(b.mul(factor, 0.5), 0x1p-24);
   factor = b.select(is_finite, grown, halved);
-  streak = b.select(b.both(is_finite, b.negate(grows)), streak, 0.0);
-  T corrected = corrected_rate(b, attrs, left_out);
-  b.update(kLossScale, joined(b, {factor, streak, left_out, unused}));
-  b.set(verdict, 0);
-  b.set(joined(b, {entry(b, kRates, kLearningRate), corrected,
-                   entry(b, kRates, kClips), entry(b, kRates, kTimeStep)}),
+  growth_counter =
+      b.select(b.both(is_finite, b.negate(grows)), growth_counter, 0.0);
+  T corrected = corrected_rate(b, attrs, skipped_steps);
+  b.update(kLossScale,
+           joined(b, {factor, growth_counter, skipped_steps, unused}));
+  b.set(scale, 0);
+  b.set(joined(b, {entry(b, kHyperparameters, kLearningRate), corrected,
+                   entry(b, kHyperparameters, kClips),
+                   entry(b, kHyperparameters, kTimeStep)}),
         1);
 }
 

@@ -141,9 +141,10 @@ void bind_losses(py::module_& m) {
       row("delta", &LossDescriptor::delta));
   bind_loss<losses::CosineDistance>(
       m, "CosineDistance", "1 - sum(y t) per sample; give unit vectors.");
-  bind_loss<losses::Log>(m, "Log",
-                         "-t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)",
-                         row("epsilon", &LossDescriptor::epsilon));
+  bind_loss<losses::Log>(
+      m, "Log",
+      "Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)",
+      row("epsilon", &LossDescriptor::epsilon));
   bind_loss<losses::KullbackLeiblerDivergence>(
       m, "KullbackLeiblerDivergence",
       "t (ln t - y), y the logarithm of a probability; 0 where t is 0");

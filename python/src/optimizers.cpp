@@ -96,7 +96,7 @@ void bind_optimizer_descriptor(py::module_& m) {
 
 void bind_optimizer(py::module_& m) {
   BoundClass<Optimizer, std::shared_ptr<Optimizer>> optimizer(
-      m, "Optimizer", "Hyper-parameters and the update rule they become.");
+      m, "Optimizer", "Hyperparameters and the update rule they become.");
   optimizer.def_property_readonly("descriptor", &Optimizer::descriptor)
       .def_property("learning_rate", &Optimizer::learning_rate,
                     &Optimizer::set_learning_rate,

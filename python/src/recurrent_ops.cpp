@@ -238,7 +238,7 @@ void bind_single_gate(Handle<Graph>& graph) {
       [](Graph& self, const auto& t, const auto&... more) {
         return self.single_gate_rnn(t[0], t[1], more...);
       },
-      "A plain RNN as MPSGraph has it: the states (T, N, D H), and the "
+      "A vanilla RNN as MPSGraph has it: the states (T, N, D H), and the "
       "training state of the same shape when training.\n\n"
       "source (T, N, I), or (T, N, D H) without an input weight; "
       "recurrent_weight (H, H) or, bidirectional, (2, H, H); input_weight "

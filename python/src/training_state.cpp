@@ -34,8 +34,8 @@ void set_loss_scale(TrainingGraph& self, float factor) {
   when_idle(self, [&] { self.set_loss_scale(factor); });
 }
 
-std::int64_t updates_left_out(TrainingGraph& self) {
-  return when_idle(self, [&] { return self.updates_left_out(); });
+std::int64_t skipped_steps(TrainingGraph& self) {
+  return when_idle(self, [&] { return self.skipped_steps(); });
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void bind_training_state(Handle<TrainingGraph, CompiledGraph>& graph) {
           "Adam. A power of two from 2**-24 to 2**24, else InvalidArgument. "
           "Waits for work in flight. StateError for graphs that have none.")
       .def_property_readonly(
-          "updates_left_out", &updates_left_out,
+          "skipped_steps", &skipped_steps,
           "How many updates changed nothing since compile(), because of a "
           "gradient that was not finite. Waits for work in flight. StateError "
           "for graphs without a loss_scale.");

@@ -108,7 +108,7 @@ def converted(
     if is_bfloat16(array.dtype):
         if data_type is None or is_bfloat16(np.dtype(data_type)):
             return _bits(array).view(BITS)
-        array, name = _widened(array), "bfloat16"
+        array, name = _upcast(array), "bfloat16"
     if array.dtype.kind not in NUMBERS:
         raise make_error(
             DTypeError,
@@ -126,7 +126,7 @@ def converted(
         if becomes_bfloat16:
             # What it holds, as floats.
             returned = _rounded_to_bfloat16(array)
-            result = _widened(returned)
+            result = _upcast(returned)
         else:
             returned = result = np.asarray(array, target, order="C")
             if np.can_cast(array.dtype, target, "safe"):
@@ -172,7 +172,7 @@ def typed(
         target = np.dtype(_core.bfloat16_dtype() if dtype is None else dtype)
         if is_bfloat16(target):
             return values.view(target)
-        values = _widened(values)
+        values = _upcast(values)
     return values if dtype is None else values.astype(dtype, copy=False)
 
 
@@ -182,7 +182,7 @@ def _bits(array: NDArray[Any]) -> NDArray[np.uint16]:
     return np.ascontiguousarray(array.view(order), np.uint16).reshape(array.shape)
 
 
-def _widened(array: NDArray[Any]) -> NDArray[np.float32]:
+def _upcast(array: NDArray[Any]) -> NDArray[np.float32]:
     """bfloat16 is the upper half of a float32."""
     wide = np.asarray(_bits(array), np.uint32) << np.uint32(16)
     return np.asarray(wide).view(np.float32)

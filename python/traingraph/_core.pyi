@@ -2914,7 +2914,7 @@ class CosineDistance(Loss):
 
 class Log(Loss):
     """
-    -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)
+    Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)
     """
     @typing.overload
     def __init__(
@@ -3123,7 +3123,7 @@ class OptimizerDescriptor:
 
 class Optimizer:
     """
-    Hyper-parameters and the update rule they become.
+    Hyperparameters and the update rule they become.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3680,7 +3680,7 @@ class Graph:
         momentum: Tensor,
         velocity: Tensor,
         maximum_velocity: Tensor | None,
-        rates: Tensor,
+        hyperparameters: Tensor,
         scale: Tensor | None = None,
         *,
         gradient_rescale: float = 1.0,
@@ -3847,7 +3847,7 @@ class Graph:
         """
     def clip_scale(
         self,
-        rates: Tensor,
+        hyperparameters: Tensor,
         *squared_norms: Tensor,
         maximum_norm: float = 1.0,
         custom_norm: float = 0.0,
@@ -4375,7 +4375,7 @@ class Graph:
         square_average: Tensor,
         momentum: Tensor | None,
         gradient_average: Tensor | None,
-        rates: Tensor,
+        hyperparameters: Tensor,
         scale: Tensor | None = None,
         *,
         gradient_rescale: float = 1.0,
@@ -4467,7 +4467,7 @@ class Graph:
         parameter: Tensor,
         gradient: Tensor,
         momentum: Tensor | None,
-        rates: Tensor,
+        hyperparameters: Tensor,
         scale: Tensor | None = None,
         *,
         gradient_rescale: float = 1.0,
@@ -4498,7 +4498,7 @@ class Graph:
         name: str = "",
     ) -> list[Tensor]:
         """
-        A plain RNN as MPSGraph has it: the states (T, N, D H), and the training state of the same shape when training.
+        A vanilla RNN as MPSGraph has it: the states (T, N, D H), and the training state of the same shape when training.
 
         source (T, N, I), or (T, N, D H) without an input weight; recurrent_weight (H, H) or, bidirectional, (2, H, H); input_weight (D H, I), bias (D H), init_state and mask (N, D H). Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
         """
@@ -4658,7 +4658,7 @@ class Graph:
     def update_loss_scale(
         self,
         loss_scale: Tensor,
-        rates: Tensor,
+        hyperparameters: Tensor,
         *squared_norms: Tensor,
         interval: int = 2000,
         beta1: float = 0.0,
@@ -4667,7 +4667,7 @@ class Graph:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `update_loss_scale` op, which runs in `phase`: forward, gradient or update. Writes its inputs loss_scale. Results: scale rates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `update_loss_scale` op, which runs in `phase`: forward, gradient or update. Writes its inputs loss_scale. Results: scale hyperparameters. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def upsample(
         self,
@@ -5329,7 +5329,7 @@ class TrainingGraph(CompiledGraph):
     @random_step.setter
     def random_step(self, value: int) -> None: ...
     @property
-    def updates_left_out(self) -> int:
+    def skipped_steps(self) -> int:
         """
         How many updates changed nothing since compile(), because of a gradient that was not finite. Waits for work in flight. StateError for graphs without a loss_scale.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Optimizers: hyper-parameters and the update rule they become."""
+"""Optimizers: hyperparameters and the update rule they become."""
 
 from __future__ import annotations
 

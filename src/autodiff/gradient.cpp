@@ -83,7 +83,7 @@ void ReverseWalk::visit(NodeId id) {
     arrives = arrives || has;
   }
   if (!arrives) return;
-  // Those of a node that appended gradients are not moved with it.
+  // The inputs are copied since appending gradients moves the nodes.
   const std::vector<ValueId> inputs = node.inputs;
   differentiate_node(program_, request, [&](int input, ValueId gradient) {
     accumulate(inputs[input], gradient);

@@ -15,9 +15,10 @@ namespace traingraph {
 
 struct NodeGradientRequest {
   NodeId node = -1;
-  /// By result; kNoValue: nothing depends on it.
+  /// The gradient of each result; kNoValue: nothing depends on it.
   std::vector<ValueId> result_gradients;
-  /// By input: is its gradient asked for? Of inputs behind the last it is not.
+  /// Says of each input whether its gradient is asked for; that of inputs
+  /// behind the last is not.
   std::vector<bool> wanted;
   /// When the gradient ops run; not before what they read.
   Phase phase = Phase::Gradient;
@@ -31,7 +32,7 @@ struct NodeGradientRequest {
 std::vector<ValueId> differentiate_node(Program& program,
                                         const NodeGradientRequest& request);
 
-/// The same; each contribution goes to `add` as soon as its ops are appended.
+/// Each contribution goes to `add` as soon as its ops are appended.
 using AddGradient = std::function<void(int input, ValueId gradient)>;
 void differentiate_node(Program& program, const NodeGradientRequest& request,
                         const AddGradient& add);

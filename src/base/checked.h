@@ -10,8 +10,8 @@
 
 namespace traingraph {
 
-/// False, and no result, where the product would wrap. For callers with a
-/// message of their own; checked_multiply() throws.
+/// Returns false, and no result, where the product would wrap. For callers with
+/// a message of their own; checked_multiply() throws.
 [[nodiscard]] inline bool try_multiply(std::int64_t x, std::int64_t y,
                                        std::int64_t* product) {
   return !__builtin_mul_overflow(x, y, product);

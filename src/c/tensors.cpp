@@ -224,7 +224,7 @@ tg_status tg_read_parameters(tg_graph* graph, float* values, size_t count) {
     handle->any().read_state_dict(beside.list);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (beside.memory[i].empty()) continue;
-      std::ranges::copy(widened(beside.memory[i], parts[i].type()),
+      std::ranges::copy(upcast(beside.memory[i], parts[i].type()),
                         parts[i].values.begin());
     }
   });

@@ -27,7 +27,7 @@ class UpdateAssembler {
   void run() {
     if (a_.trained.empty()) return;
     program_.position = {Phase::Update, -1, "optimizer"};
-    rates_ = add_value(Role::Input, graph_.rates);
+    hyperparameters_ = add_value(Role::Input, graph_.hyperparameters);
     ValueId scale = kNoValue;
     if (rule_.clipping == GradientClippingType::ByGlobalNorm) {
       scale = global_scale();
@@ -38,7 +38,7 @@ class UpdateAssembler {
       if (rule_.clipping == GradientClippingType::ByNorm) {
         scale = append_scale({norm(i)}, {as_row(a_.trained[i].gradient)}, 0);
       }
-      append_update(a_.trained[i], unless_left_out(scale));
+      append_update(a_.trained[i], unless_skipped(scale));
     }
   }
 
@@ -102,26 +102,26 @@ class UpdateAssembler {
     const ValueId state = known == kNoValue
                               ? add_value(Role::Variable, graph_.loss_scale)
                               : known;
-    inputs.insert(inputs.begin(), {state, rates_});
+    inputs.insert(inputs.begin(), {state, hyperparameters_});
     const auto results =
         program_.append(OpKind::UpdateLossScale, attrs, std::move(inputs));
-    verdict_ = results[0];
-    rates_ = results[1];
+    finite_scale_ = results[0];
+    hyperparameters_ = results[1];
   }
 
   /// The scale of an update; below 0 when gradients are not finite.
-  ValueId unless_left_out(ValueId scale) {
-    if (verdict_ == kNoValue) return scale;
-    if (scale == kNoValue) return verdict_;
+  ValueId unless_skipped(ValueId scale) {
+    if (finite_scale_ == kNoValue) return scale;
+    if (scale == kNoValue) return finite_scale_;
     if (applies_ == kNoValue) {
       const ValueId zero =
           program_.append_one(OpKind::Fill, FillAttrs{{1}, 0.0f}, {});
       applies_ = program_.append_one(OpKind::Compare,
                                      CompareAttrs{ComparisonOperation::Greater},
-                                     {verdict_, zero});
+                                     {finite_scale_, zero});
     }
     return program_.append_one(OpKind::Select, NoAttrs{},
-                               {applies_, scale, verdict_});
+                               {applies_, scale, finite_scale_});
   }
 
   /// Of the gradient of trained[i], once.
@@ -140,7 +140,7 @@ class UpdateAssembler {
   ValueId append_scale(const std::vector<ValueId>& squares,
                        const std::vector<ValueId>& gradients,
                        float custom_norm) {
-    std::vector<ValueId> inputs{rates_};
+    std::vector<ValueId> inputs{hyperparameters_};
     inputs.insert(inputs.end(), squares.begin(), squares.end());
     inputs.insert(inputs.end(), gradients.begin(), gradients.end());
     const float maximum = rule_.maximum_clipping_norm;
@@ -190,7 +190,7 @@ class UpdateAssembler {
     }
     for (std::size_t i = 2; i < op.inputs.size(); ++i) {
       const std::string_view input = op.inputs[i].name;
-      if (input == "rates") inputs.push_back(rates_);
+      if (input == "hyperparameters") inputs.push_back(hyperparameters_);
       if (input == "scale") inputs.push_back(scale);
       if (!op.inputs[i].is_mutated) continue;
       const auto slot = std::ranges::find(rule_.slots, input);
@@ -209,10 +209,10 @@ class UpdateAssembler {
   Assembled& a_;
   const std::vector<int> layer_of_;
   std::vector<std::size_t> place_of_;  // among what is trained, by tensor
-  ValueId rates_ = kNoValue;
+  ValueId hyperparameters_ = kNoValue;
   std::vector<ValueId> norms_;  // of gradients, where they are needed
   ValueId applies_ = kNoValue;
-  ValueId verdict_ = kNoValue;  // of the loss scale
+  ValueId finite_scale_ = kNoValue;  // below 0: the step is skipped
 };
 
 }  // namespace

@@ -153,7 +153,8 @@ void add_weights(Merged& merged) {
 
 void add_hidden_tensors(Merged& merged) {
   MergedGraph& graph = merged.graph;
-  graph.rates = merged.add(Tensor({{4}, DataType::Float32}, "rates"));
+  graph.hyperparameters =
+      merged.add(Tensor({{4}, DataType::Float32}, "hyperparameters"));
   graph.random_state =
       merged.add(Tensor({{4}, DataType::Int32}, "random_state"));
   if (graph.trains && graph.precision == Precision::MixedFloat16) {

@@ -93,8 +93,8 @@ struct MergedGraph {
   Precision precision = Precision::Float32;
 
   // Hidden tensors. Every execution writes the first three.
-  TensorIndex rates = kNoTensor;         // float32 (4): see the update ops
-  TensorIndex random_state = kNoTensor;  // int32 (4): seed and step
+  TensorIndex hyperparameters = kNoTensor;  // float32 (4): see the update ops
+  TensorIndex random_state = kNoTensor;     // int32 (4): seed and step
   TensorIndex accumulation = kNoTensor;  // float32: 2 factors per accumulator
   TensorIndex loss_scale = kNoTensor;    // a variable: see update_loss_scale
   /// float32 (1): what gradients of losses begin with, the part of a batch that

@@ -14,8 +14,8 @@
 #include "compiler/passes/remove_identities.h"
 #include "compiler/passes/remove_later_phases.h"
 #include "compiler/passes/synchronize_norms.h"
+#include "compiler/passes/upcast.h"
 #include "compiler/passes/use_inference_forms.h"
-#include "compiler/passes/widen.h"
 #include "graph/verify.h"
 #include "traingraph/error.h"
 
@@ -85,7 +85,7 @@ void mix_precision(const PassContext& context, Assembled& a) {
 }
 
 void fit_to_target(const PassContext& context, Assembled& a) {
-  widen(context.target, a.program);
+  upcast(context.target, a.program);
   a.depends_on_labels.resize(a.program.values().size(), false);
 }
 
@@ -146,7 +146,7 @@ constexpr std::array kPasses{
     Pass{"append updates", append_update_phase},
     Pass{"place sums over ranks", place_sums_over_ranks},
     Pass{"drop dead nodes", drop_dead_nodes},
-    Pass{"widen", fit_to_target},
+    Pass{"upcast", fit_to_target},
     Pass{"drop what nobody reads now", drop_dead_nodes},
 };
 

@@ -66,7 +66,7 @@ BroadcastPlan<kOperands> plan_broadcast(
 }
 
 /// Calls row(offset in the result, offsets in the operands, length) for pieces
-/// of the innermost axis that cover the result, on the team.
+/// of the innermost axis that cover the result, on the thread pool.
 template <std::size_t kOperands, class Row>
 void broadcast_rows(const BroadcastPlan<kOperands>& plan, std::int64_t grain,
                     Row&& row) {

@@ -14,7 +14,7 @@
 #include "cpu/parallel.h"
 #include "cpu/peaks.h"
 #include "cpu/primitive_threads.h"
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 #include "runtime/device/callback_thread.h"
 #include "runtime/device/host_memory.h"
 #include "runtime/device/queue_thread.h"
@@ -80,23 +80,23 @@ const char* instruction_set_name() {
 class CpuContext final : public HostMemoryContext {
  public:
   explicit CpuContext(int num_threads)
-      : team_(num_threads),
+      : pool_(num_threads),
         target_(promised_threads(num_threads)),
         queue_([this](Submission& s) {
-          const Team::Driver driver(team_);
+          const ThreadPool::Driver driver(pool_);
           run_on_host(s, run);
         }) {}
   DeviceType type() const override { return DeviceType::CPU; }
   std::string description() const override {
     return "cpu (" + engine_name() + ", " + instruction_set_name() + ", " +
-           std::to_string(team_.size()) +
-           (team_.size() == 1 ? " thread)" : " threads)");
+           std::to_string(pool_.size()) +
+           (pool_.size() == 1 ? " thread)" : " threads)");
   }
   const Target& target() const override { return target_; }
   DevicePeaks peaks() const override {
     std::call_once(has_peaks_, [&] {
       const FloatControl scope;
-      peaks_ = measure_peaks(team_.size());
+      peaks_ = measure_peaks(pool_.size());
     });
     return peaks_;
   }
@@ -133,14 +133,14 @@ class CpuContext final : public HostMemoryContext {
     queue_.help(submission);
   }
   /// Does the calling thread work for this device's queue now?
-  bool is_at_work_here() const { return Team::here().team == &team_; }
+  bool is_at_work_here() const { return ThreadPool::here().pool == &pool_; }
   void drain() override { queue_.drain(); }
   void close() override { queue_.close(); }
 
  private:
   mutable std::once_flag has_peaks_;
   mutable DevicePeaks peaks_;
-  Team team_;
+  ThreadPool pool_;
   CpuTarget target_;
   QueueThread queue_;
 };

@@ -21,7 +21,7 @@ bool has_long_axis(const Shape& shape) {
 }
 
 bool is_product(const Node& node) {
-  return node.op->mixed_form == MixedForm::Narrows;
+  return node.op->autocast_list == AutocastList::LowPrecision;
 }
 
 /// Is it a convolution, or a gradient of one, with windows or taps that read
@@ -43,14 +43,14 @@ bool has_idle_parts(const Program& program, const Node& node) {
                      : is_idle(*attrs, input(1), attrs->shape);
 }
 
-std::string note_of_widened_convolutions(DataType type) {
+std::string note_of_upcast_convolutions(DataType type) {
   return "This processor has no convolutions of " +
          std::string(to_string(type)) +
          ": they cast their operands to float32, which is slower than "
          "precision \"float32\".";
 }
 
-/// Products in 16 bits that the processor lacks were widened before.
+/// Products in 16 bits that the processor lacks were upcast before.
 std::vector<std::string> notes_of(const Program& program,
                                   const LowerOptions& options) {
   std::vector<std::string> notes;
@@ -64,9 +64,9 @@ std::vector<std::string> notes_of(const Program& program,
     };
     if (std::ranges::none_of(program.values(), is_of_type)) continue;
     if (!has_products(type)) {
-      notes.push_back(note_of_widened_products(type));
+      notes.push_back(note_of_upcast_products(type));
     } else if (std::ranges::any_of(program.nodes(), is_cast)) {
-      notes.push_back(note_of_widened_convolutions(type));
+      notes.push_back(note_of_upcast_convolutions(type));
     }
   }
   if (options.rounds_operands && !gains_by_rounding()) {

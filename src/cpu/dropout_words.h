@@ -12,7 +12,7 @@ struct DropoutStream {
   std::uint64_t seed = 0, step = 0;
   std::uint32_t stream = 0;
 
-  /// `words`: the random state of the execution. Seed 0 is the state's.
+  /// `words` is the random state of the execution. Seed 0 is the state's.
   static DropoutStream of(std::int64_t seed, std::int64_t stream,
                           const std::uint32_t* words) {
     const auto two = [](const std::uint32_t* w) {
@@ -57,7 +57,7 @@ inline void draw_kept(const DropoutStream& from, std::uint64_t first,
   for (int k = 0; k < 4; ++k) {
 #pragma omp simd
     for (int i = 0; i < kBlocks; ++i) {
-      // to_unit_float(); signed, which vectors convert faster.
+      // This is to_unit_float(), signed, which vectors convert faster.
       const auto bits = static_cast<std::int32_t>(word[k][i] >> 8);
       factor[k][i] = static_cast<float>(bits) * 0x1p-24f >= rate ? scale : 0;
     }

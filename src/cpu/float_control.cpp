@@ -8,7 +8,7 @@
 namespace traingraph::cpu {
 namespace {
 
-// As at the start of a program.
+// These are the settings at the start of a program.
 #if defined(__x86_64__)
 constexpr std::uint64_t kIeee = 0x1f80;
 constexpr std::uint64_t kFlags = 0x3f;  // what has happened, not what will

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What floats are stored as. Loops are templates over the stored type and
-// compute in float: reading an element widens it, assigning to one rounds. So
+// compute in float: reading an element upcasts it, assigning to one rounds. So
 // a stored type converts to and from float by itself and has no arithmetic of
 // its own; a loop that adds up must do so in float or double.
 //
@@ -42,7 +42,7 @@ void visit_float_type(const NodeLowering& lowering, DataType type, Use&& use) {
   }
 }
 
-/// The same for bfloat16, too.
+/// Calls `use` for bfloat16, too.
 template <class Use>
 void visit_float_or_bfloat16(const NodeLowering& lowering, DataType type,
                              Use&& use) {
@@ -50,15 +50,15 @@ void visit_float_or_bfloat16(const NodeLowering& lowering, DataType type,
   visit_float_type(lowering, type, use);
 }
 
-/// The same for all floats.
+/// Calls `use` for all floats.
 template <class Use>
 void visit_any_float(const NodeLowering& lowering, DataType type, Use&& use) {
   if (type == DataType::Float16) return use(float16{});
   visit_float_or_bfloat16(lowering, type, use);
 }
 
-/// The same for all types. Booleans come as `bool` so that casts can tell them
-/// from UInt8; they are stored as one byte 0 or 1.
+/// Calls `use` for all types. Booleans come as `bool` so that casts can tell
+/// them from UInt8; they are stored as one byte 0 or 1.
 template <class Use>
 void visit_type(const NodeLowering& lowering, DataType type, Use&& use) {
   switch (type) {

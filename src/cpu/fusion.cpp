@@ -145,9 +145,9 @@ class FusionSearch {
     const auto is_float32 = [&](ValueId value) {
       return program_.desc(value).data_type == DataType::Float32;
     };
-    const bool widens =
+    const bool upcasts =
         !is_float32(result) && is_float32(node(reader).outputs[0]);
-    return widens ? reader : kNone;
+    return upcasts ? reader : kNone;
   }
 
   /// A weights gradient, the cast of it, and the gradient of the bias with its

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Ops that read and write floats of 16 bits. The others compute in float32
-// between casts (compiler/passes/widen.h).
+// between casts (compiler/passes/upcast.h).
 #include <variant>
 
 #include "cpu/lowering.h"

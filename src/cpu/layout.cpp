@@ -61,7 +61,7 @@ Layout Layout::plain(const Shape& shape, DataType type) {
 }
 
 Layout Layout::strided(Sizes sizes, Sizes strides, DataType type) {
-  // From the first element to the last.
+  // The number of elements from the first to the last.
   std::size_t elements = 1;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     elements += static_cast<std::size_t>((sizes[i] - 1) * strides[i]);

@@ -38,7 +38,7 @@ class Layout {
     bool (*same_native)(const void*, const void*) = nullptr;
   };
 
-  /// Of nothing.
+  /// The layout of nothing.
   Layout() = default;
   explicit Layout(Fields fields);
   /// Row-major (rank 0 becomes (1)).

@@ -11,15 +11,15 @@ namespace traingraph::cpu {
 
 /// Are products of this type at least as fast as float32's?
 bool has_products(DataType type);
-/// The same for convolutions and their gradients.
+/// Are convolutions of this type, and their gradients, at least as fast?
 bool has_convolutions(DataType type);
 /// Has oneDNN more for pools of this type than its reference loops?
 bool has_pools(DataType type);
 /// Are products of float32 faster where they may round operands to bfloat16?
 bool gains_by_rounding();
 
-// Sentences for who asked for it in vain.
-std::string note_of_widened_products(DataType type);
+// The sentences are for who asked for it in vain.
+std::string note_of_upcast_products(DataType type);
 std::string note_of_exact_products();
 
 }  // namespace traingraph::cpu

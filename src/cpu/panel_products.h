@@ -49,7 +49,7 @@ struct Vectors {
 /// Terms that are added up before their sum is added to the others': a sum of
 /// n terms is as exact as one of n / kTerms.
 inline constexpr std::int64_t kTerms = 16;
-/// Those that are added up in float32 at all: sums of so many go on in double.
+/// Float32 adds up so many terms; longer sums go on in double.
 inline constexpr std::int64_t kMostTerms = 512;
 
 /// kRows x kPanel sums of `depth` terms, held in registers. Row k of the panel
@@ -116,7 +116,7 @@ class WideSums {
   double sums_[kRegisters][kFloats] = {};
 };
 
-/// The same of any depth.
+/// Computes a product of any depth.
 template <int kFloats, int kRows, class T, class Store>
 inline void multiply_tile(std::int64_t depth, LeftOperand<T> x, const float* y,
                           std::int64_t y_row, const Store& store) {
@@ -142,7 +142,8 @@ inline void multiply_tile(std::int64_t depth, LeftOperand<T> x, const float* y,
   }
 }
 
-/// As many sums as a multiplication takes to end, and registers hold.
+/// There are as many sums as a multiplication takes cycles to end, and
+/// registers hold.
 template <int kFloats>
 inline constexpr int kTileRows = kFloats == 16 ? 8 : 4;
 

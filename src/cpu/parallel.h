@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// parallel_for: a range of elements on the team that serves the calling thread.
-// The partition depends on nothing but the range and the size of the team, and
-// results should depend on neither.
+// parallel_for: a range of elements on the thread pool that serves the calling
+// thread. The partition depends on nothing but the range and the size of the
+// thread pool, and results should depend on neither.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 #include <type_traits>
 
 #include "cpu/instruction_set.h"
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 
 namespace traingraph::cpu {
 
 /// Elements of a cheap loop that are worth waking a thread for.
 inline constexpr std::int64_t kCheapGrain = 1 << 14;
-/// The same where each element costs an exponential or so.
+/// The grain where each element costs an exponential or so.
 inline constexpr std::int64_t kCostlyGrain = 1 << 11;
 
 /// Part `index` of `count` equal parts of [0, n), at multiples of 16 so that
@@ -29,14 +29,14 @@ struct Part {
   }
 };
 
-/// Shares of `n` elements for a team of `size`: none below `grain`, and a few
-/// per thread where there is enough, so that a thread that is late delays the
-/// others less.
+/// Shares of `n` elements for a thread pool of `size`: none below `grain`, and
+/// a few per thread where there is enough, so that a thread that is late delays
+/// the others less.
 inline int num_shares(std::int64_t n, std::int64_t grain, int size) {
   const std::int64_t worth = (n + grain - 1) / grain;
   if (worth < size) return static_cast<int>(worth);
   const std::int64_t per_thread =
-      std::min<std::int64_t>(worth / size, Team::kMaxSharesPerThread);
+      std::min<std::int64_t>(worth / size, ThreadPool::kMaxSharesPerThread);
   return static_cast<int>(per_thread) * size;
 }
 
@@ -48,16 +48,16 @@ template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f,
                   std::int64_t multiple = 16) {
   if (n <= 0) return;
-  const Team::Position& here = Team::here();
-  const bool is_alone = !here.team || here.is_in_share || n <= grain;
-  const int shares = is_alone ? 1 : num_shares(n, grain, here.team->size());
-  // In one place, so that the loop of `f` is compiled once.
+  const ThreadPool::Position& here = ThreadPool::here();
+  const bool is_alone = !here.pool || here.is_in_share || n <= grain;
+  const int shares = is_alone ? 1 : num_shares(n, grain, here.pool->size());
+  // One place calls `f`, so that its loop is compiled once.
   const auto run_share = [&](int index, int count) {
     const Part part(n, index, count, multiple);
     if (part.begin < part.end) vectorized([&] { f(part.begin, part.end); });
   };
   if (shares == 1) return run_share(0, 1);
-  here.team->run(
+  here.pool->run(
       shares,
       [](void* context, int index, int count) {
         (*static_cast<decltype(&run_share)>(context))(index, count);
@@ -70,12 +70,12 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f,
 /// own: a worker may come late, or run after the others on one thread.
 template <class F>
 void run_workers(int count, F&& f) {
-  const Team::Position& here = Team::here();
-  if (!here.team || here.is_in_share || count == 1) {
+  const ThreadPool::Position& here = ThreadPool::here();
+  if (!here.pool || here.is_in_share || count == 1) {
     for (int i = 0; i < count; ++i) f(i);
     return;
   }
-  here.team->run(
+  here.pool->run(
       count,
       [](void* context, int index, int) {
         (*static_cast<std::remove_reference_t<F>*>(context))(index);

@@ -25,8 +25,8 @@ double measure_bandwidth() {
 }  // namespace
 
 DevicePeaks measure_peaks(int num_threads) {
-  Team team(num_threads);
-  const Team::Driver driver(team);
+  ThreadPool pool(num_threads);
+  const ThreadPool::Driver driver(pool);
   const PrimitiveThreads threads(num_threads);
   return {.flops = measure_flops(), .bandwidth = measure_bandwidth()};
 }

@@ -7,7 +7,7 @@
 
 namespace traingraph::cpu {
 
-/// Takes a few tenths of a second, with a team of its own.
+/// Takes a few tenths of a second, with a thread pool of its own.
 DevicePeaks measure_peaks(int num_threads);
 
 }  // namespace traingraph::cpu

@@ -3,24 +3,26 @@
 
 #include <algorithm>
 
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 
-#ifndef TRAINGRAPH_ENGINE_ON_TEAM
+#ifndef TRAINGRAPH_ENGINE_ON_THREAD_POOL
 #include <omp.h>
 #endif
 
 namespace traingraph::cpu {
 
-#ifdef TRAINGRAPH_ENGINE_ON_TEAM
-int PrimitiveThreads::count() { return Team::here().num_primitive_threads; }
+#ifdef TRAINGRAPH_ENGINE_ON_THREAD_POOL
+int PrimitiveThreads::count() {
+  return ThreadPool::here().num_primitive_threads;
+}
 
 PrimitiveThreads::PrimitiveThreads(int count)
     : before_(PrimitiveThreads::count()) {
-  Team::here().num_primitive_threads = count;
+  ThreadPool::here().num_primitive_threads = count;
 }
 
 PrimitiveThreads::~PrimitiveThreads() {
-  Team::here().num_primitive_threads = before_;
+  ThreadPool::here().num_primitive_threads = before_;
 }
 
 int promised_threads(int wanted) { return wanted; }

@@ -16,7 +16,7 @@ class PrimitiveThreads {
   PrimitiveThreads(const PrimitiveThreads&) = delete;
   PrimitiveThreads& operator=(const PrimitiveThreads&) = delete;
 
-  /// Of the calling thread, now.
+  /// The count is that of the calling thread, now.
   static int count();
 
  private:

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -136,7 +136,7 @@ int default_num_threads() {
     if (quota) count = std::min(count, *quota);
     count /= sharers;
   }
-  return std::clamp(count, 1, Team::kMaxSize);
+  return std::clamp(count, 1, ThreadPool::kMaxSize);
 }
 
 }  // namespace traingraph::cpu

@@ -149,13 +149,13 @@ inline float fast_round(float x) {
   return magnitude < kWhole ? rounded : x;
 }
 
-/// Exact.
+/// The largest whole number that is not above x; exact.
 inline float fast_floor(float x) {
   const float rounded = fast_round(x);
   return rounded - (rounded > x ? 1.0f : 0.0f);
 }
 
-/// Exact.
+/// The smallest whole number that is not below x; exact.
 inline float fast_ceil(float x) {
   const float rounded = fast_round(x);
   return std::copysign(rounded + (rounded < x ? 1.0f : 0.0f), x);

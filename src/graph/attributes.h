@@ -21,8 +21,8 @@ void for_each_field_of(Struct& attrs, Visit&& visit) {
       attrs.fields());
 }
 
-/// The same for whichever struct `attrs` holds. `visit` must take every member
-/// type: bool, int64, float, Shape, Pair, Padding and the enums.
+/// Visits whichever struct `attrs` holds. `visit` must take every member type:
+/// bool, int64, float, Shape, Pair, Padding and the enums.
 template <class Visit>
 void for_each_field(const Attributes& attrs, Visit&& visit) {
   std::visit([&](const auto& held) { for_each_field_of(held, visit); }, attrs);

@@ -25,7 +25,7 @@ struct BatchAxis {
   bool operator==(const BatchAxis&) const = default;
 };
 
-/// From the declared batch size to the one that runs.
+/// The change from the declared batch size to the one that runs.
 struct BatchChange {
   std::int64_t from = 1, to = 1;
   /// A multiple of the batch at the new size.

@@ -128,19 +128,19 @@ struct ImageFilter {
   std::string label;       // unique
   std::vector<ValueId> sources = {};
   ValueId result = kNoValue;
-  /// Of a LossFilter that returns the gradient.
+  /// The loss of a LossFilter that returns the gradient.
   ValueId loss = kNoValue;
   /// Variables of the data source by role: "weights" (OHWI), "biases", "gamma",
   /// "beta", "mean", "variance".
   using ByRole = std::vector<std::pair<std::string, ValueId>>;
   ByRole parameters = {};
-  /// Of gradient filters: sums over the batch of the gradients of the
-  /// parameters of the filter whose gradient this is.
+  /// A gradient filter's sums over the batch of the gradients of the parameters
+  /// of its filter.
   ByRole parameter_gradients = {};
 };
 
 struct ImageFilters {
-  /// In the order of their nodes; Node::filter is an index.
+  /// Filters are in the order of their nodes; Node::filter is an index.
   std::vector<ImageFilter> filters;
 };
 

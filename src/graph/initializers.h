@@ -16,8 +16,8 @@ struct Fans {
   std::int64_t in = 1, out = 1;
 };
 
-/// From (out, in, kernel sizes ...): out = out * k, in = in * k with k the
-/// product of the kernel sizes. One axis: both are its size.
+/// The fans of (out, in, kernel sizes ...) are out * k and in * k, with k the
+/// product of the kernel sizes; both fans of one axis are its size.
 Fans fans_of(const Shape& shape);
 
 /// What random values are asked for.
@@ -31,8 +31,8 @@ struct RandomValues {
 /// Throws InvalidArgument or ShapeError on what no initializer makes.
 void require_random(const RandomValues& of, const std::string& name);
 
-/// `value` in every element, rounded once. Throws InvalidArgument for a finite
-/// value that would become infinite.
+/// Writes `value` into every element, rounded once. Throws InvalidArgument for
+/// a finite value that would become infinite.
 void fill_values(const HostData& data, DataType type, double value);
 
 /// The numbers of the platform's stream that so many values take.

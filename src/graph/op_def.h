@@ -18,7 +18,7 @@ class BatchContext;  // batch_context.h
 /// A set of data types, as bits of 1 << DataType.
 using DataTypes = std::uint32_t;
 constexpr DataTypes bit(DataType t) { return 1u << static_cast<int>(t); }
-/// Losses, statistics and optimizer state.
+/// Losses, statistics and optimizer state are of this type alone.
 inline constexpr DataTypes kFloat32 = bit(DataType::Float32);
 /// What activations and gradients may be stored as. The inputs of a node that
 /// take just these have one type.
@@ -136,11 +136,11 @@ enum class NoGradient : std::uint8_t {
   Missing,
 };
 
-/// What mixed precision makes of an op's floats.
-enum class MixedForm : std::uint8_t {
-  Follows,  // 16 bits where data that it reads is
-  Narrows,  // 16 bits: products, which are most of the work
-  Widens,   // float32: losses
+/// The autocast list of mixed precision that says in which type an op computes.
+enum class AutocastList : std::uint8_t {
+  Promote,       // 16 bits where data that it reads is
+  LowPrecision,  // 16 bits: products, which are most of the work
+  Float32,       // losses, which lose digits in 16 bits
 };
 
 struct OpDef {
@@ -154,7 +154,7 @@ struct OpDef {
   /// The attributes at another batch size, when `axis` of result 0 follows it.
   /// Null: no attribute holds sizes. See ops/batch_rules.h.
   void (*resize)(Attributes&, int axis, const BatchChange&) = nullptr;
-  /// Null: then no_gradient says why.
+  /// May be null; then no_gradient says why.
   void (*gradient_rule)(GradContext&) = nullptr;
   /// Declared by each op without a gradient rule; the registry checks.
   NoGradient no_gradient = NoGradient::Undeclared;
@@ -165,7 +165,7 @@ struct OpDef {
   std::int64_t (*num_positions)(const Program&, const Node&) = nullptr;
   /// An element of such an input that may be there and names no position.
   std::int64_t (*ignored_index)(const Attributes&) = nullptr;
-  MixedForm mixed_form = MixedForm::Follows;
+  AutocastList autocast_list = AutocastList::Promote;
   /// Turns the training form into the inference form (dropout, batch norm).
   void (*inference_form)(Attributes&) = nullptr;
   /// Does this node write its `is_mutated` inputs? Null: always.
@@ -178,7 +178,7 @@ struct OpDef {
   /// A device may give result 0 the bytes of input 0.
   bool may_alias = false;
 
-  // Filled by the registry from ops.inc.
+  // The registry fills these in from ops.inc.
   OpKind kind{};
   const char* name = "";
   Attributes default_attrs{};

@@ -23,7 +23,7 @@ struct OpDef;
 
 using ValueId = std::int32_t;
 using NodeId = std::int32_t;
-/// In an input slot: the optional input is absent.
+/// Stands in the slot of an optional input that is absent.
 inline constexpr ValueId kNoValue = -1;
 /// A tensor of the user's: its index in the tensor list of the program's owner,
 /// a graph object or a merged graph.
@@ -44,7 +44,7 @@ struct Value {
   Role role = Role::Result;
   TensorIndex tensor = kNoTensor;
   NodeId producer = -1;
-  /// Given for inputs when graphs are merged, derived for the rest.
+  /// Merging graphs gives it to inputs; that of the rest is derived.
   BatchAxis batch = {};
   /// Opaque state between a forward op and its gradient op: the target chooses
   /// size and layout; desc is meaningless.

@@ -13,11 +13,11 @@ namespace traingraph {
 
 struct WantedData {
   TensorDescriptor desc;
-  /// Of a smaller batch: what its leading bytes may be of.
+  /// The shape that a smaller batch may be the leading bytes of.
   std::optional<Shape> whole = std::nullopt;
   /// Bytes of no known shape may go on behind it.
   bool may_be_longer = true;
-  /// In messages.
+  /// Messages call the data so.
   const char* name = "the data";
 };
 

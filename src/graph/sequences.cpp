@@ -41,7 +41,7 @@ void require_count(const char* what, std::int64_t count) {
                    std::to_string(count));
 }
 
-/// Without the lengths.
+/// The descriptor without the lengths.
 const TensorDescriptor& base_of(const SequenceDescriptor& descriptor) {
   return descriptor;
 }

@@ -29,7 +29,7 @@ auto with_float_type(DataType type, Use&& use) {
 
 }  // namespace
 
-std::vector<float> widened(std::span<const std::byte> values, DataType type) {
+std::vector<float> upcast(std::span<const std::byte> values, DataType type) {
   return with_float_type(type, [&]<class T>(T) {
     const auto* first = reinterpret_cast<const T*>(values.data());
     return std::vector<float>(first, first + values.size() / sizeof(T));

@@ -28,7 +28,7 @@ inline float before_rounding(double x) {
 
 /// Numbers of a float type as float32, which is exact. Throws DTypeError for
 /// other types.
-std::vector<float> widened(std::span<const std::byte> values, DataType type);
+std::vector<float> upcast(std::span<const std::byte> values, DataType type);
 
 /// Rounds to a float type. Throws InvalidArgument, with `op` and `node`, when a
 /// finite value would become infinite; DTypeError for other types.

@@ -25,10 +25,10 @@ struct HostData {
 /// How the first value of a tensor came to be, so that another process can make
 /// it again.
 struct Initializer {
-  /// Empty: filled with `value`.
+  /// Without a type, `value` fills the tensor.
   std::optional<RandomInitializerType> type = std::nullopt;
   double value = 0;
-  // Of random values; fan_in and fan_out are set.
+  // Random values have a seed; fan_in and fan_out are set.
   std::int64_t fan_in = 1, fan_out = 1;
   float gain = 1;
   std::uint64_t seed = 0, first_block = 0;  // where their numbers are
@@ -49,7 +49,8 @@ struct OptimizerSlot {
   std::string name;
   HostData host;
   std::shared_ptr<DeviceStorage> device;
-  /// By the user, for the optimizer that is compiled next; `name` may be empty.
+  /// Did the user give it, for the optimizer that is compiled next? `name` may
+  /// be empty.
   bool is_given = false;
 };
 
@@ -58,7 +59,7 @@ struct TensorState {
   bool is_result = false;  // of a node: its value cannot be set
   TensorDescriptor desc;
   std::optional<SequenceDescriptor> sequences;
-  /// Of user gradients it is what compile() finds.
+  /// compile() finds the batch axis of user gradients.
   std::atomic<std::optional<int>> batch_axis{std::nullopt};
   std::string name;
   /// Id of the layer that chose the name and may change it; 0: the user chose
@@ -67,7 +68,7 @@ struct TensorState {
   /// The owner has no name of its own and is in no graph yet.
   bool is_name_provisional = false;
   HostData data;
-  /// Empty when the user gave it values.
+  /// There is none when the user gave it values.
   std::optional<Initializer> initializer;
   std::shared_ptr<DeviceStorage> device;
   std::vector<OptimizerSlot> slots;
@@ -81,7 +82,7 @@ struct TensorState {
   mutable std::mutex mutex;  // guards name, data, device, slots
 };
 
-/// Zeroed, 64-byte aligned host memory.
+/// Allocates zeroed, 64-byte aligned host memory.
 HostData allocate_host(std::size_t size);
 /// The tensor's host data, allocated when there is none. Under its mutex.
 HostData& ensure_host(TensorState& tensor);
@@ -90,7 +91,7 @@ bool has_host_data(const TensorState& tensor);
 void set_host(TensorState& tensor, const TensorData& data);
 /// The user gave it values.
 void forget_initializer(TensorState& tensor);
-/// The values that the initializer made, into the tensor's host data. Throws
+/// Writes the initializer's values into the tensor's host data. Throws
 /// InvalidArgument for what no initializer makes, OutOfMemoryError.
 void initialize_host(TensorState& tensor, const Initializer& initializer);
 

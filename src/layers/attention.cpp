@@ -50,7 +50,7 @@ constexpr std::array kBiasNames{"query_biases", "key_biases", "value_biases",
 constexpr std::array kAttentionBiasNames{"key_attention_biases",
                                          "value_attention_biases"};
 
-/// None of a list, or all.
+/// Requires none of a list, or all.
 void require_count(const char* field, std::size_t count, std::size_t full,
                    bool is_off, const char* flag) {
   require_option(count == 0 || !is_off, kMultiheadAttention, flag,

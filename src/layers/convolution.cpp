@@ -129,7 +129,7 @@ Shape weights_shape(const ConvolutionDescriptor& descriptor) {
           descriptor.kernel_height(), descriptor.kernel_width()};
 }
 
-/// Of an image, by the parameters of `layer`.
+/// Convolves an image with the parameters of `layer`.
 ValueId standard(LayerBuilder& builder, const Convolution& layer,
                  const ConvolutionDescriptor& descriptor, ValueId x) {
   const Shape shape = builder.shape(x);

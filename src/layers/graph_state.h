@@ -50,10 +50,10 @@ struct GraphState {
   std::vector<ValueId> promoted;
   /// Names given to results so far.
   std::unordered_set<std::string> result_names;
-  /// By name: no number below this one is free for "base:number".
+  /// No number below the one of a name is free for "base:number".
   std::unordered_map<std::string, int> free_number;
   NameTable names;
-  /// By class: the number in the name of the last layer named after it.
+  /// The number in the name of the last layer that is named after its class.
   std::unordered_map<std::string, int> last_name_number;
   /// Compiles that succeeded or are under way; nodes can no longer be added.
   int num_compiles = 0;

@@ -24,7 +24,7 @@ ValueId product(LayerBuilder& builder, ValueId x, ValueId weights,
 }
 
 std::vector<float> floats_of(const Tensor& tensor) {
-  return widened(tensor.data(), tensor.data_type());
+  return upcast(tensor.data(), tensor.data_type());
 }
 
 }  // namespace

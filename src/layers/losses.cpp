@@ -36,7 +36,7 @@ LossAttrs attrs_of(const LossDescriptor& descriptor) {
           .ignore_index = descriptor.ignore_index};
 }
 
-/// As far as they have values.
+/// Checks class weights as far as they have values.
 void require_class_weights(const Tensor& weights) {
   require_parameter(kLoss, "class_weights", weights, {weights.shape()});
   if (!weights.has_data()) return;

@@ -289,7 +289,7 @@ void LayerNames::make_unique(
     const Layer* layer;
     std::string place;
   };
-  // In address order, as every pair of graphs is locked.
+  // Every pair of graphs is locked in the order of addresses.
   std::vector<std::shared_ptr<GraphState>> sorted(graphs.begin(), graphs.end());
   std::ranges::sort(sorted);
   std::vector<std::unique_lock<std::mutex>> locks;

@@ -26,8 +26,8 @@ struct TensorState;
 /// Which layer or tensor has which name.
 class NameTable {
  public:
-  /// False when another tensor or a layer has the name. `tensor` is 0 for
-  /// layers.
+  /// Returns false when another tensor or a layer has the name. `tensor` is 0
+  /// for layers.
   bool is_free(const std::string& name, std::uint64_t tensor = 0) const;
   void add(const std::string& name, std::uint64_t tensor, std::string place);
   /// Throws InvalidArgument naming `place` and the place that has the name.
@@ -45,7 +45,7 @@ class NameTable {
 struct LayerNames {
   /// Guards names and graphs of all layers.
   static std::mutex& mutex();
-  /// Empty: its class's.
+  /// What the user calls the layer; empty when it is named after its class.
   static std::string own_name(const Layer& layer);
   /// "LeakyReLU" -> "leaky_relu"
   static std::string of_class(const std::string& class_name);

@@ -19,7 +19,7 @@ void require_per_channel(const char* op, const Tensor& given,
 void require_roles(const char* op, const Tensor& beta, const Tensor& gamma,
                    const Tensor& mean = {}, const Tensor& variance = {});
 
-/// kNoValue without one.
+/// The value is kNoValue where there is no parameter.
 ValueId parameter(LayerBuilder& builder, const TensorParameter& parameter,
                   const Shape& shape, const char* what);
 

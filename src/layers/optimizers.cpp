@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optimizers as update ops: checks of the hyper-parameters and the attributes
+// Optimizers as update ops: checks of the hyperparameters and the attributes
 // they become. Clipping by norm is a factor that other ops compute.
 #include "traingraph/optimizers.h"
 
@@ -73,7 +73,7 @@ void validate(const OptimizerDescriptor& descriptor) {
   require_clipping_fields(descriptor);
 }
 
-/// With the switch on where clipping is not as in a descriptor of nothing.
+/// Turns the switch on where clipping is not as in a descriptor of nothing.
 OptimizerDescriptor with_switch(OptimizerDescriptor descriptor) {
   if (descriptor.applies_gradient_clipping) return descriptor;
   const OptimizerDescriptor unset;
@@ -89,7 +89,7 @@ OptimizerDescriptor with_switch(OptimizerDescriptor descriptor) {
   return descriptor;
 }
 
-/// Of kinds whose decay is part of the gradient.
+/// Serves kinds whose decay is part of the gradient.
 OptimizerDescriptor with_regularization(const OptimizerDescriptor& descriptor) {
   if (descriptor.regularization_type == RegularizationType::None) {
     require_unused("Optimizer", "regularization_scale",
@@ -99,7 +99,7 @@ OptimizerDescriptor with_regularization(const OptimizerDescriptor& descriptor) {
   return descriptor;
 }
 
-/// Of AdamW, which has but one.
+/// Serves AdamW, which has but one.
 OptimizerDescriptor with_decoupled_decay(
     const OptimizerDescriptor& descriptor) {
   require_option(descriptor.regularization_type == RegularizationType::None,

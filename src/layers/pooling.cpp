@@ -174,7 +174,7 @@ ValueId l2_norm(LayerBuilder& builder, const PoolingDescriptor& descriptor,
   return builder.append(OpKind::Select, NoAttrs{}, {is_positive, root, zero});
 }
 
-/// Of images.
+/// Pools images.
 ValueId pooled(LayerBuilder& builder, const PoolingDescriptor& descriptor,
                ValueId x) {
   const PoolPadding padding = padding_of(descriptor, builder.shape(x));

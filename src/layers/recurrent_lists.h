@@ -17,7 +17,7 @@ inline std::int64_t num_sets(const LSTMDescriptor& d) {
   return d.layer_count * d.num_directions();
 }
 
-/// In the order of Recurrent's lists.
+/// These are in the order of Recurrent's lists.
 enum List {
   kInputWeights,
   kHiddenWeights,

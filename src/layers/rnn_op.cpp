@@ -12,7 +12,7 @@
 namespace traingraph {
 namespace {
 
-/// By RnnInput.
+/// RnnInput is the index.
 constexpr std::array kNames{
     "source",          "recurrent_weight", "input_weight", "bias",
     "init_state",      "init_cell",        "mask",         "peephole",
@@ -34,7 +34,7 @@ bool broadcasts(const Shape& shape, const Shape& to) {
   return true;
 }
 
-/// Of one node.
+/// Lowers one node.
 class RnnOpLowering {
  public:
   RnnOpLowering(LayerBuilder& builder, const RnnOpLayer& layer);

@@ -13,7 +13,7 @@ class Rows {
   /// Throws ShapeError.
   Rows(LayerBuilder& builder, std::int64_t features);
   ValueId value() const { return value_; }
-  /// (rows, features) in the shape of the source.
+  /// Gives (rows, features) the shape of the source.
   ValueId restore(LayerBuilder& builder, ValueId rows,
                   std::int64_t features) const;
 

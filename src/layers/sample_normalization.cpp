@@ -13,7 +13,7 @@ namespace {
 
 using Axes = Shape;
 
-/// None of both, because the options say so?
+/// Do the options say that there are neither beta nor gamma?
 bool has_no_parameters(const char* op, bool uses_parameters, const Tensor& beta,
                        const Tensor& gamma) {
   if (uses_parameters) return false;

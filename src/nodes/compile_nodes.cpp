@@ -268,7 +268,7 @@ class NodeCompiler {
     compiled.graph.set_training_tensor_parameters(std::move(trained));
   }
 
-  /// Of a filter with this source, or of its gradient filter.
+  /// Does a filter with this source, or its gradient filter, export its state?
   bool exports_state(const WeightSource& source) const {
     return std::ranges::any_of(filters_, [&](const FilterState* filter) {
       const FilterState* forward = filter->forward();

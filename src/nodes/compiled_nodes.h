@@ -24,7 +24,7 @@ struct WeightSource {
   std::map<std::string, Tensor> tensors = {};
   std::map<std::string, bool> is_given = {};
 
-  /// Empty when no filter reads it.
+  /// The tensor is empty when no filter reads it.
   Tensor tensor(const std::string& role) const {
     const auto found = tensors.find(role);
     return found == tensors.end() ? Tensor() : found->second;

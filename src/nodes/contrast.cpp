@@ -106,8 +106,8 @@ struct LocalContrastState : FilterState {
   FilterAttributes attributes(const NodeProgram&) const override {
     return LocalContrastNormalizationFilter{options};
   }
-  /// Of the differences d from the mean of each image and channel, since mean
-  /// squares less squared means lose the digits of a large mean:
+  /// Computes with the differences d from the mean of each image and channel,
+  /// since mean squares less squared means lose the digits of a large mean:
   ///   mean = c + m(d), variance = m(d^2) - m(d)^2.
   ValueId lower(FilterBuilder& b) const override {
     const ValueId x = b.source();

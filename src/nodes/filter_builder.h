@@ -22,7 +22,7 @@ struct LoweredFilter {
   NodeId first = 0, end = 0;
   /// All that the data source has, and what of it is trained.
   ImageFilter::ByRole variables, parameters;
-  /// Of gradient filters: gradients of the filter's parameters, by role.
+  /// A gradient filter has gradients of the filter's parameters, by role.
   ImageFilter::ByRole parameter_gradients;
   int index = -1;  // in the program's filters
 };
@@ -34,7 +34,7 @@ class NodeProgram {
               std::unordered_set<const FilterState*> differentiated)
       : batch_(batch), differentiated_(std::move(differentiated)) {}
 
-  /// After all that it reads. Images of no filter become inputs.
+  /// Adds a filter after all that it reads. Images of no filter become inputs.
   void add(const FilterState& filter, const std::string& name);
   /// Adds `image` as an input when nobody did.
   ValueId value(const ImageState& image);
@@ -42,7 +42,7 @@ class NodeProgram {
   const LoweredFilter& lowered(const FilterState& filter) const {
     return lowered_.at(&filter);
   }
-  /// In the program's filters; -1: not here.
+  /// The index among the program's filters; -1: not here.
   int index_of(const FilterState& filter) const {
     const auto found = lowered_.find(&filter);
     return found == lowered_.end() ? -1 : found->second.index;
@@ -55,7 +55,7 @@ class NodeProgram {
   /// The parameter of a data source: one for all filters that have it.
   Tensor parameter(const void* data_source, const std::string& role,
                    const Shape& shape, const std::string& name);
-  /// Empty when no filter has it.
+  /// The tensor is empty when no filter has it.
   Tensor find_parameter(const void* data_source, const std::string& role) const;
   /// The user's view of a value: a tensor.
   Tensor tensor(ValueId value, const std::string& name);
@@ -63,7 +63,7 @@ class NodeProgram {
   traingraph::Graph& graph() { return graph_; }
   Program& program() { return graph_.state()->program; }
   std::int64_t batch() const { return batch_; }
-  /// In the order in which they were met.
+  /// Inputs are in the order in which they were met.
   const std::vector<const ImageState*>& inputs() const { return inputs_; }
 
  private:
@@ -104,7 +104,7 @@ class FilterBuilder {
   /// One that no gradient is for.
   ValueId statistic(const void* data_source, const char* role,
                     const Shape& shape);
-  /// Of the parameters of `of`, behind that of a source.
+  /// Adds the gradients of the parameters of `of`, behind that of a source.
   void add_parameter_gradients(const FilterState& of,
                                const std::vector<ValueId>& gradients);
   ValueId random_state();

@@ -25,7 +25,8 @@ struct ImageState {
   ImageSize size;
   bool stops_gradient = false;
   bool is_exported = false;
-  /// Whose result it is, and part of; null for an image that runs are given.
+  /// The filter whose result it is, or part of; null for an image that runs are
+  /// given.
   FilterState* producer = nullptr;
   std::uint64_t id = 0;  // in the order in which they were made
 };
@@ -35,7 +36,8 @@ enum class GradientForm : std::uint8_t {
   None,
   OneSource,
   EachSource,
-  /// Of the first source; the plural calls give that of the second, too.
+  /// The gradient is that of the first source; the plural calls give that of
+  /// the second, too.
   PredictionAndLabels
 };
 
@@ -67,7 +69,7 @@ struct FilterState : std::enable_shared_from_this<FilterState> {
   virtual std::vector<ImageState*> images() { return {&result}; }
   /// What it is, for engines that run filters; `program` has its sources.
   virtual FilterAttributes attributes(const NodeProgram& program) const = 0;
-  /// Of a loss that is an image beside the result.
+  /// A loss may have an image beside the result.
   virtual const ImageState* loss_image() const { return nullptr; }
   /// Appends the ops and returns the result.
   virtual ValueId lower(FilterBuilder& builder) const = 0;

@@ -40,7 +40,7 @@ class LabelGradient {
                      -1);
   }
 
-  /// Of the loss by the label, before weights.
+  /// The gradient of the loss by the label, before weights.
   ValueId slope() {
     const float unsmoothed = 1 - attrs_.label_smoothing;
     switch (attrs_.type) {

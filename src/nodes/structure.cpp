@@ -194,7 +194,7 @@ std::int64_t scaled(const char* op, const char* field, std::int64_t extent,
   return Shape{extent, scale}.num_elements();
 }
 
-/// Of a layer that has no parameters.
+/// The state of a filter that is a layer without parameters.
 template <class LayerType>
 struct LayerState : FilterState {
   template <class... Args>

@@ -20,8 +20,8 @@ class BackwardWalk {
     gradients_[of.state().get()].push_back(gradient);
   }
 
-  /// From the last filter to the first, so that all gradients of an image are
-  /// there when the filter is met that makes it.
+  /// Visits filters from the last to the first, so that all gradients of an
+  /// image are there when the filter is met that makes it.
   void run(const std::vector<FilterState*>& filters) {
     for (auto it = filters.rbegin(); it != filters.rend(); ++it) {
       differentiate(FilterNode((*it)->shared_from_this()));

@@ -26,7 +26,7 @@ std::int64_t before(const PaddingPolicy& policy, std::int64_t total,
   return remainder_is_before(policy.remainder, axis) ? half + odd : half;
 }
 
-/// -1, 0, 1 for ValidOnly, Same, Full.
+/// The sign is -1, 0, 1 for ValidOnly, Same, Full.
 std::int64_t sign_of(PaddingExtent extent) {
   return static_cast<std::int64_t>(extent) - 1;
 }

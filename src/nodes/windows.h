@@ -10,14 +10,16 @@
 
 namespace traingraph::nodes {
 
-/// On one axis; `before` and `after` are below 0 where samples are not read.
+/// Where windows lie on one axis; `before` and `after` are below 0 where
+/// samples are not read.
 struct Placement {
   std::int64_t count = 0, before = 0, after = 0;
 };
 
 enum class ImageAxis : std::uint8_t { Height, Width };
 
-/// Of windows over n samples; count is below 1 when the kernel does not fit.
+/// Places windows over n samples; count is below 1 when the kernel does not
+/// fit.
 Placement place_windows(const PaddingPolicy& policy, std::int64_t n,
                         const AxisWindow& window, ImageAxis axis);
 

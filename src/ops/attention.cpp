@@ -145,7 +145,7 @@ BatchAxis join_samples(BatchContext& ctx, const Inputs& in) {
   for (int input = 0; input < ctx.num_inputs(); ++input) {
     if (!ctx.has(input) || input == in.attention_mask) continue;
     if (input == in.random_state) continue;
-    // Of the other axes none is another's.
+    // None of the other axes is another's.
     Shape axes{0};
     while (axes.rank() < ctx.shape(input).rank()) {
       axes.push_back(3 * input + axes.rank());
@@ -242,7 +242,7 @@ OpDef define_attention() {
           .shape_rule = attention_shape,
           .batch_rule = attention_batch,
           .gradient_rule = attention_rule,
-          .mixed_form = MixedForm::Narrows,
+          .autocast_list = AutocastList::LowPrecision,
           .inference_form = [](Attributes& attrs) {
             auto& attention = std::get<AttentionAttrs>(attrs);
             attention.dropout = 0;

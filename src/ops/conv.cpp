@@ -168,7 +168,7 @@ OpDef define_convolution_2d() {
           .shape_rule = convolution_shape,
           .batch_rule = batch::follow_up_to<0>,
           .gradient_rule = convolution_gradient,
-          .mixed_form = MixedForm::Narrows};
+          .autocast_list = AutocastList::LowPrecision};
 }
 
 OpDef define_convolution_2d_input_gradient() {
@@ -178,7 +178,7 @@ OpDef define_convolution_2d_input_gradient() {
           .batch_rule = batch::follow_up_to<0>,
           .resize = batch::resize_shape<Convolution2dGradientAttrs>,
           .gradient_rule = input_gradient_gradient,
-          .mixed_form = MixedForm::Narrows};
+          .autocast_list = AutocastList::LowPrecision};
 }
 
 OpDef define_convolution_2d_weights_gradient() {
@@ -187,7 +187,7 @@ OpDef define_convolution_2d_weights_gradient() {
           .shape_rule = weights_gradient_shape,
           .batch_rule = weights_gradient_batch,
           .gradient_rule = weights_gradient_gradient,
-          .mixed_form = MixedForm::Narrows};
+          .autocast_list = AutocastList::LowPrecision};
 }
 
 }  // namespace traingraph

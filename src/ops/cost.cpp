@@ -101,7 +101,7 @@ double estimate_flops(const Program& program, const Node& node) {
   }
 }
 
-/// Of input 0 the op reads only what its indices name.
+/// The op reads only what its indices name of input 0.
 bool reads_what_is_named(const Node& node) {
   return node.op->kind == OpKind::Gather || node.op->kind == OpKind::Embedding;
 }

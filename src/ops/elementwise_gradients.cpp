@@ -254,7 +254,7 @@ const Gradient& gradient_of(const GradContext& ctx) {
   return *std::ranges::find(kGradients, operation, &Gradient::value);
 }
 
-/// Of operand `input`, in its own shape.
+/// Sets the gradient of operand `input`, in its own shape.
 void set_gradient(GradContext& ctx, int input, Rule rule, const Terms& terms) {
   if (!ctx.wants(input)) return;
   const ValueId operand = ctx.input(input);

@@ -13,10 +13,10 @@ namespace traingraph {
 bool uses_a(ActivationType type);
 bool uses_b(ActivationType type);
 
-/// Those of ActivationDescriptor, 1 where the type does not use one.
+/// The defaults of ActivationDescriptor, 1 where the type does not use one.
 float default_a(ActivationType type);
 float default_b(ActivationType type);
-/// With these for what is kOfType.
+/// Puts these defaults in the place of kOfType.
 ActivationAttrs with_defaults(ActivationAttrs attrs);
 
 /// `attrs` with the op's default, 0, for what its type does not use.

@@ -144,8 +144,8 @@ std::int64_t scatter_positions(const Program& program, const Node& node) {
   return program.shape(node.inputs[kData])[axis];
 }
 
-/// Of `None`: what is overwritten gets no gradient, be it data or a source that
-/// another one follows.
+/// Differentiates `None`: what is overwritten gets no gradient, be it data or a
+/// source that another one follows.
 void scatter_rule(GradContext& ctx) {
   const auto attrs = ctx.attrs<ScatterAttrs>();
   const bool is_sum = attrs.reduction_type == ReductionType::Sum;

@@ -208,7 +208,7 @@ Shape kept_axes(LossType type, int rank) {
   return axes;
 }
 
-/// Along which axes of the prediction those of the weights run; what
+/// The axes of the prediction along which those of the weights run; what
 /// loss_weights_shape() says, in terms of axes.
 Shape weights_axes(LossType type, const Shape& prediction,
                    const Shape& weights) {
@@ -309,7 +309,7 @@ OpDef define_loss() {
           .gradient_rule = loss_gradient,
           .num_positions = loss_positions<0>,
           .ignored_index = loss_ignored_index,
-          .mixed_form = MixedForm::Widens};
+          .autocast_list = AutocastList::Float32};
 }
 
 OpDef define_loss_gradient() {
@@ -324,7 +324,7 @@ OpDef define_loss_gradient() {
           .no_gradient = NoGradient::Missing,
           .num_positions = loss_positions<1>,
           .ignored_index = loss_ignored_index,
-          .mixed_form = MixedForm::Widens};
+          .autocast_list = AutocastList::Float32};
 }
 
 }  // namespace traingraph

@@ -102,7 +102,7 @@ std::optional<Shape> loss_labels_shape(LossType type, const Shape& prediction,
   if (sums_over_classes(type) || type == LossType::CosineDistance) {
     return std::nullopt;
   }
-  // As with weights: (8) against (8, 8).
+  // The answer would change here as with weights: (8) against (8, 8).
   const bool is_ambiguous = prediction[0] > 1 &&
                             labels.rank() < prediction.rank() &&
                             is_column(labels, prediction[0]);

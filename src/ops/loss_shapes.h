@@ -42,8 +42,8 @@ std::optional<Shape> loss_weights_shape(LossType type, const Shape& prediction,
 std::optional<Shape> loss_labels_shape(LossType type, const Shape& prediction,
                                        const Shape& labels, bool are_indices);
 
-/// Along which axes of the prediction those of the labels run, given `view` of
-/// loss_labels_shape(); its rank for axes of size 1 that the view may lack.
+/// The axes of the prediction along which those of the labels run, given `view`
+/// of loss_labels_shape(); its rank for axes of size 1 that the view may lack.
 Shape loss_labels_axes(const Shape& labels, const Shape& view);
 
 }  // namespace traingraph

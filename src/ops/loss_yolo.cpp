@@ -119,7 +119,7 @@ OpDef define_yolo_loss() {
       .shape_rule = yolo_loss_shape,
       .batch_rule = yolo_loss_batch,
       .gradient_rule = yolo_loss_rule,
-      .mixed_form = MixedForm::Widens};
+      .autocast_list = AutocastList::Float32};
 }
 
 OpDef define_yolo_loss_gradient() {
@@ -131,7 +131,7 @@ OpDef define_yolo_loss_gradient() {
           .shape_rule = yolo_loss_gradient_shape,
           .batch_rule = yolo_loss_gradient_batch,
           .no_gradient = NoGradient::Missing,
-          .mixed_form = MixedForm::Widens};
+          .autocast_list = AutocastList::Float32};
 }
 
 }  // namespace traingraph

@@ -5,7 +5,7 @@
 
 namespace traingraph::yolo {
 
-/// In their order; the classes are last, however many there are.
+/// Channels are in this order; the classes are last, however many there are.
 enum Channel { kX, kY, kWidth, kHeight, kConfidence, kClasses };
 
 }  // namespace traingraph::yolo

@@ -131,7 +131,7 @@ OpDef define_matmul() {
           .shape_rule = matmul_shape,
           .batch_rule = matmul_batch,
           .gradient_rule = matmul_rule,
-          .mixed_form = MixedForm::Narrows};
+          .autocast_list = AutocastList::LowPrecision};
 }
 
 }  // namespace traingraph

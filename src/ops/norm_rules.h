@@ -50,7 +50,7 @@ OpDef norm_def(bool is_optional, OpDef rules) {
   return rules;
 }
 
-/// Without training the statistics stay.
+/// The statistics stay without training.
 template <class Attrs>
 void require_momentum(const ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<Attrs>();

@@ -181,7 +181,7 @@ void sample_statistics_gradient(GradContext& ctx) {
 
 void sample_norm_gradient(GradContext& ctx) {
   auto attrs = ctx.attrs<SampleNormAttrs>();
-  // Whether x moves its statistics: always, where there are no others.
+  // The statistics move with x wherever there are no others.
   attrs.training = attrs.training || !ctx.has(3);
   if (attrs.training && ctx.wants(0)) sample_statistics_gradient(ctx);
   append_norm_gradient(ctx, OpKind::SampleNormGradient, attrs);

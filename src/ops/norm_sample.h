@@ -26,7 +26,7 @@ struct SampleView {
 
 /// The shape of x with one value per group on `axis` and 1 behind.
 Shape sample_statistics_shape(const Shape& shape, const SampleNormAttrs& attrs);
-/// Of scale and shift.
+/// The shape of scale and shift.
 Shape sample_parameters_shape(const Shape& shape, const SampleNormAttrs& attrs);
 
 }  // namespace traingraph

@@ -83,7 +83,7 @@ void require_activations(const ShapeContext& ctx,
     ctx.require_attribute(
         std::isfinite(activation.a) && std::isfinite(activation.b),
         "parameters of an activation are out of range", "finite numbers", got);
-    // As the layer and ActivationAttrs have them where they are not used.
+    // The layer and ActivationAttrs have these values where they are not used.
     const auto is_unset = [](float value) { return value == 0 || value == 1; };
     ctx.require_attribute(
         (uses_a(activation.type) || is_unset(activation.a)) &&
@@ -162,7 +162,8 @@ int samples_axis(Operand operand) {
 template <OpKind kKind>
 void find_batch(BatchContext& ctx) {
   const Op& op = rnn::op_of(kKind);
-  // As axes of a result (steps, samples, any); others are those of parameters.
+  // Operands have the axes of a result (steps, samples, any); others are
+  // parameters.
   std::vector<batch::Operand> operands;
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     if (!ctx.has(i)) continue;
@@ -226,7 +227,7 @@ OpDef define() {
     def.no_gradient = NoGradient::Missing;
   } else {
     def.gradient_rule = differentiate<kKind>;
-    def.mixed_form = MixedForm::Narrows;
+    def.autocast_list = AutocastList::LowPrecision;
   }
   return def;
 }

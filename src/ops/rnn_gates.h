@@ -12,7 +12,8 @@ namespace traingraph {
 /// Parameters of activations that are kOfType become those of the type.
 void fill_gate_defaults(Attributes& attrs);
 
-// In the order of the formulas, which is not always that of the blocks.
+// Gates are in the order of the formulas, which is not always that of the
+// blocks.
 
 enum LstmGate { kInputGate, kForgetGate, kCellGate, kOutputGate };
 inline constexpr int kNumLstmGates = 4;
@@ -21,13 +22,13 @@ inline constexpr int kNumLstmGates = 4;
 enum GruGate { kUpdateGate, kResetGate, kCandidate };
 inline constexpr int kNumGruGates = 3;
 
-// Of attributes of a recurrent op.
+// --- attributes of a recurrent op ---
 
 /// The activations of the gates; last that of an LSTM's cell.
 std::vector<ActivationAttrs> gate_activations(const Attributes& attrs);
 /// The block of each gate on the gate axis.
 std::vector<int> gate_blocks(const Attributes& attrs);
-/// From the last step to the first?
+/// Does the op run from the last step to the first?
 bool is_reverse(const Attributes& attrs);
 Attributes in_direction(Attributes attrs, bool is_reverse);
 

@@ -11,8 +11,8 @@
 
 namespace traingraph::rnn {
 
-/// Of the op of all steps: inputs, then results. Sequences are (steps, samples,
-/// any), states (samples, hidden), weights (gates * hidden, hidden).
+/// The op of all steps has these inputs, then results. Sequences are (steps,
+/// samples, any), states (samples, hidden), weights (gates * hidden, hidden).
 enum class Operand : std::uint8_t {
   X,  // a sequence of the arguments of all gates
   Weights,
@@ -51,9 +51,9 @@ struct Op {
   }
 };
 
-/// Null: it is no recurrent op.
+/// The result is null where `kind` is no recurrent op.
 const Op* find_op(OpKind kind);
-/// The same for one that is.
+/// `kind` must be a recurrent op.
 const Op& op_of(OpKind kind);
 
 struct Sizes {

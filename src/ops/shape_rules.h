@@ -55,7 +55,7 @@ ValueId divide(GradContext& ctx, ValueId x, ValueId y);
 /// a * x + b
 ValueId linear(GradContext& ctx, ValueId x, float a, float b = 0);
 ValueId negate(GradContext& ctx, ValueId x);
-/// Boolean, broadcast.
+/// Compares with broadcasting; the result is Boolean.
 ValueId compare(GradContext& ctx, ComparisonOperation operation, ValueId x,
                 ValueId y);
 /// Boolean: is x what the maximum or minimum y was taken from? Each NaN is.

@@ -3,11 +3,12 @@
 // norm, update_loss_scale for gradients in float16, accumulate_gradient for
 // several batches per update. Parameters and slots are variables that the ops
 // write; updates have no results, and change nothing when `scale` is below 0.
-// `rates` is {learning rate, bias-corrected rate, clip switch, number of the
-// step}, `factors` is {of what the accumulator holds, of the gradient}, both
-// written per step. `loss_scale` is {factor, finite updates since it changed,
-// updates left out, 0}; the result `scale` is 1, or -1 when an update is left
-// out, `rates` those of a step that counts updates which were not.
+// `hyperparameters` is {learning rate, bias-corrected rate, clip switch, number
+// of the step}, `factors` is {of what the accumulator holds, of the gradient},
+// both written per step. `loss_scale` is {factor, growth counter: finite steps
+// since the factor changed, skipped steps, 0}; the result `scale` is 1, or -1
+// when the step is skipped because gradients are not finite, and the result
+// `hyperparameters` is that of a step whose number does not count skipped ones.
 #include <cmath>
 #include <string>
 
@@ -19,7 +20,7 @@
 namespace traingraph {
 namespace {
 
-constexpr std::int64_t kNumRates = 4;
+constexpr std::int64_t kNumHyperparameters = 4;
 
 void require_range(const ShapeContext& ctx, const char* attribute, float value,
                    bool is_in_range, const char* expected) {
@@ -68,13 +69,15 @@ void require_update_attrs(const ShapeContext& ctx, const Attrs& attrs) {
                             format_value(attrs.gradient_clip_max));
 }
 
-/// Gradient and slots like the parameter (input 0); rates; scale?.
-void require_update_inputs(const ShapeContext& ctx, int rates) {
-  for (int input = 1; input < rates; ++input) {
+/// Requires gradient and slots to be like the parameter (input 0); then come
+/// the hyperparameters and perhaps a scale.
+void require_update_inputs(const ShapeContext& ctx, int hyperparameters) {
+  for (int input = 1; input < hyperparameters; ++input) {
     if (ctx.has(input)) ctx.require_same_shape(input, 0);
   }
-  ctx.require_shape(rates, Shape{kNumRates});
-  if (ctx.has(rates + 1)) ctx.require_shape(rates + 1, Shape{1});
+  ctx.require_shape(hyperparameters, Shape{kNumHyperparameters});
+  if (ctx.has(hyperparameters + 1))
+    ctx.require_shape(hyperparameters + 1, Shape{1});
 }
 
 void sgd_shape(ShapeContext& ctx) {
@@ -82,7 +85,7 @@ void sgd_shape(ShapeContext& ctx) {
   require_update_attrs(ctx, attrs);
   require_not_negative(ctx, "momentum_scale", attrs.momentum_scale);
   require_slot(ctx, 2, attrs.momentum_scale != 0, "momentum_scale");
-  require_update_inputs(ctx, /*rates=*/3);
+  require_update_inputs(ctx, /*hyperparameters=*/3);
 }
 
 void adam_shape(ShapeContext& ctx) {
@@ -92,7 +95,7 @@ void adam_shape(ShapeContext& ctx) {
   require_decay(ctx, "beta2", attrs.beta2);
   require_not_negative(ctx, "epsilon", attrs.epsilon);
   require_slot(ctx, 4, attrs.uses_amsgrad, "uses_amsgrad");
-  require_update_inputs(ctx, /*rates=*/5);
+  require_update_inputs(ctx, /*hyperparameters=*/5);
 }
 
 void rmsprop_shape(ShapeContext& ctx) {
@@ -103,7 +106,7 @@ void rmsprop_shape(ShapeContext& ctx) {
   require_not_negative(ctx, "epsilon", attrs.epsilon);
   require_slot(ctx, 3, attrs.momentum_scale != 0, "momentum_scale");
   require_slot(ctx, 4, attrs.is_centered, "is_centered");
-  require_update_inputs(ctx, /*rates=*/5);
+  require_update_inputs(ctx, /*hyperparameters=*/5);
 }
 
 void clip_scale_shape(ShapeContext& ctx) {
@@ -111,8 +114,8 @@ void clip_scale_shape(ShapeContext& ctx) {
   require_range(ctx, "maximum_norm", attrs.maximum_norm, attrs.maximum_norm > 0,
                 "a finite number above 0");
   require_not_negative(ctx, "custom_norm", attrs.custom_norm);
-  ctx.require_shape(0, Shape{kNumRates});
-  // Behind the squares may be what each is of, (1, n).
+  ctx.require_shape(0, Shape{kNumHyperparameters});
+  // The gradient that each square is of, as (1, n), may follow the squares.
   const int given = ctx.num_inputs() - 1;
   const bool has_gradients =
       given > 1 && ctx.shape(given).rank() == 2 && ctx.shape(given)[0] == 1;
@@ -138,12 +141,12 @@ void update_loss_scale_shape(ShapeContext& ctx) {
   require_decay(ctx, "beta1", attrs.beta1);
   require_decay(ctx, "beta2", attrs.beta2);
   ctx.require_shape(0, Shape{kLossScaleEntries});
-  ctx.require_shape(1, Shape{kNumRates});
+  ctx.require_shape(1, Shape{kNumHyperparameters});
   for (int input = 2; input < ctx.num_inputs(); ++input) {
     ctx.require_shape(input, Shape{1});
   }
   ctx.add_result(Shape{1}, DataType::Float32);
-  ctx.add_result(Shape{kNumRates}, DataType::Float32);
+  ctx.add_result(Shape{kNumHyperparameters}, DataType::Float32);
 }
 
 void accumulate_gradient_shape(ShapeContext& ctx) {
@@ -175,7 +178,7 @@ OpDef define_sgd_update() {
   return {.inputs = {parameter(),
                      {"gradient", kFloat32},
                      mutated_optional("momentum"),
-                     {"rates", kFloat32},
+                     {"hyperparameters", kFloat32},
                      optional("scale")},
           .shape_rule = sgd_shape,
           .batch_rule = batch::fixed,
@@ -188,7 +191,7 @@ OpDef define_adam_update() {
                      mutated("momentum"),
                      mutated("velocity"),
                      mutated_optional("maximum_velocity"),
-                     {"rates", kFloat32},
+                     {"hyperparameters", kFloat32},
                      optional("scale")},
           .shape_rule = adam_shape,
           .batch_rule = batch::fixed,
@@ -201,7 +204,7 @@ OpDef define_rmsprop_update() {
                      mutated("square_average"),
                      mutated_optional("momentum"),
                      mutated_optional("gradient_average"),
-                     {"rates", kFloat32},
+                     {"hyperparameters", kFloat32},
                      optional("scale")},
           .shape_rule = rmsprop_shape,
           .batch_rule = batch::fixed,
@@ -209,7 +212,7 @@ OpDef define_rmsprop_update() {
 }
 
 OpDef define_clip_scale() {
-  return {.inputs = {{"rates", kFloat32},
+  return {.inputs = {{"hyperparameters", kFloat32},
                      {.name = "squared_norms",
                       .types = kFloat32,
                       .is_variadic = true}},
@@ -221,11 +224,11 @@ OpDef define_clip_scale() {
 
 OpDef define_update_loss_scale() {
   return {.inputs = {mutated("loss_scale"),
-                     {"rates", kFloat32},
+                     {"hyperparameters", kFloat32},
                      {.name = "squared_norms",
                       .types = kFloat32,
                       .is_variadic = true}},
-          .results = {"scale", "rates"},
+          .results = {"scale", "hyperparameters"},
           .shape_rule = update_loss_scale_shape,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};

@@ -23,11 +23,11 @@
 
 namespace traingraph {
 
-/// Of each attribute; keeps every product of two within 64 bits.
+/// The limit of each attribute keeps every product of two within 64 bits.
 inline constexpr std::int64_t kLargestWindow =
     std::numeric_limits<std::int32_t>::max();
 
-/// Of a window's two axes, for messages.
+/// Messages name a window's two axes so.
 inline constexpr std::array kAxisNames{"height", "width"};
 
 /// Samples added to one axis.
@@ -95,7 +95,7 @@ struct Window2d {
   Pair dilation_rates{1, 1};
   Padding padding{};
 
-  /// 0: height, 1: width.
+  /// Axis 0 is the height, 1 the width.
   AxisWindow axis(int i) const {
     return {kernel_size[i], strides[i], dilation_rates[i]};
   }
@@ -104,7 +104,8 @@ struct Window2d {
   }
 };
 
-/// Of a convolution with weights (O, I / groups, H, W), or of its gradients.
+/// The window of a convolution with weights (O, I / groups, H, W), or of its
+/// gradients.
 template <class Attrs>
 Window2d window_of(const Attrs& attrs, const Shape& weights) {
   return {{weights[2], weights[3]},

@@ -156,7 +156,7 @@ UpdateRun prepared_run(Kernel kernel, const UpdateChoices& choices) {
   }
   run.memory[kSlot2] = magnitudes(kAll, 4);
   run.memory[kSlot3] = magnitudes(kAll, 5);
-  run.memory[kRates] = {0.05F, 0.03F, 1, 0};
+  run.memory[kHyperparameters] = {0.05F, 0.03F, 1, 0};
   run.memory[kScale] = {0.5F};
   // Where fast math goes other ways.
   run.memory[kGradient][7] = std::numeric_limits<float>::quiet_NaN();
@@ -180,7 +180,8 @@ struct Difference {
 void compare(const UpdateRun& got, const UpdateRun& expected,
              const std::string& what, Difference& difference) {
   static constexpr const char* kNames[] = {
-      "parameter", "gradient", "slot 1", "slot 2", "slot 3", "rates", "scale"};
+      "parameter", "gradient",        "slot 1", "slot 2",
+      "slot 3",    "hyperparameters", "scale"};
   for (int b = 0; b < kNumUpdateBuffers; ++b) {
     for (std::size_t i = 0; i < expected.memory[b].size(); ++i) {
       const float x = got.memory[b][i], y = expected.memory[b][i];
@@ -242,12 +243,12 @@ std::string rmsprop() {
        {"centered, momentum", {.momentum = true, .centered = true}}});
 }
 
-/// Rates are factors: of what is there, and of what is added.
+/// Hyperparameters are factors: of what is there, and of what is added.
 std::string sums() {
   Difference difference;
   for (const float keep : {0.0F, 1.0F}) {
     UpdateRun got = prepared_run(Kernel::AccumulateGradient, {});
-    got.memory[kRates] = {keep, 0.3F};
+    got.memory[kHyperparameters] = {keep, 0.3F};
     got.memory[kParameter][20] = std::numeric_limits<float>::quiet_NaN();
     UpdateRun expected = got;
     run_on_gpu(got);

@@ -51,21 +51,23 @@ void run_on_host(UpdateRun& run) {
     switch (run.kernel) {
       case Kernel::SgdUpdate:
         shader::sgd_update(at(kParameter), at(kGradient), at(kSlot1),
-                           at(kRates), at(kScale), params, table.data(), id);
+                           at(kHyperparameters), at(kScale), params,
+                           table.data(), id);
         break;
       case Kernel::AdamUpdate:
         shader::adam_update(at(kParameter), at(kGradient), at(kSlot1),
-                            at(kSlot2), at(kSlot3), at(kRates), at(kScale),
-                            params, table.data(), id);
+                            at(kSlot2), at(kSlot3), at(kHyperparameters),
+                            at(kScale), params, table.data(), id);
         break;
       case Kernel::RmspropUpdate:
         shader::rmsprop_update(at(kParameter), at(kGradient), at(kSlot1),
-                               at(kSlot2), at(kSlot3), at(kRates), at(kScale),
-                               params, table.data(), id);
+                               at(kSlot2), at(kSlot3), at(kHyperparameters),
+                               at(kScale), params, table.data(), id);
         break;
       default:
-        shader::accumulate_gradient(at(kParameter), at(kGradient), at(kRates),
-                                    params, table.data(), id);
+        shader::accumulate_gradient(at(kParameter), at(kGradient),
+                                    at(kHyperparameters), params, table.data(),
+                                    id);
     }
   }
 }

@@ -81,7 +81,7 @@ def test_every_bit_goes_in_and_out(name: str) -> None:
 
 @TYPES
 @pytest.mark.filterwarnings("ignore:invalid value")  # NaNs of all kinds
-def test_every_value_widens_exactly(name: str) -> None:
+def test_every_value_upcasts_exactly(name: str) -> None:
     x = every_value(name)
     for wide in (np.float32, np.float64):
         expected = x.astype(wide)

@@ -90,11 +90,11 @@ def test_a_loss_scale_is_seen_and_set() -> None:
     assert net.training.loss_scale == 65536
     net.training.loss_scale = 1024
     net.step()
-    assert (net.training.loss_scale, net.training.updates_left_out) == (1024, 0)
+    assert (net.training.loss_scale, net.training.skipped_steps) == (1024, 0)
     net.data["x"][0, 0] = np.inf
     before = net.first.weights.numpy().copy()
     net.step()
-    assert (net.training.loss_scale, net.training.updates_left_out) == (512, 1)
+    assert (net.training.loss_scale, net.training.skipped_steps) == (512, 1)
     np.testing.assert_array_equal(net.first.weights.numpy(), before)
 
 

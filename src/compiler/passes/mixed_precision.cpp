@@ -78,12 +78,14 @@ class MixedPrecision {
 
   /// What the floats that a node takes become; empty: they stay.
   std::optional<DataType> type_for(const Node& node) const {
-    if (node.op->mixed_form == MixedForm::Widens) return DataType::Float32;
+    if (node.op->autocast_list == AutocastList::Float32)
+      return DataType::Float32;
     if (node.layer >= 0 && graph_.layers[node.layer].compute_type) {
       return graph_.layers[node.layer].compute_type;
     }
     const auto product = product_type(graph_.precision);
-    const bool narrows = node.op->mixed_form == MixedForm::Narrows && product;
+    const bool narrows =
+        node.op->autocast_list == AutocastList::LowPrecision && product;
     return narrows ? product : type_of_data(node);
   }
 

@@ -4,9 +4,10 @@
 // types that they find, and those of parameters end in float32, by the gradient
 // of their cast.
 //
-//   OpDef::mixed_form   Narrows: its floats become the graph's 16-bit type
-//                       Follows: they do when the data that it reads is so
-//                       Widens: they become float32
+//   OpDef::autocast_list  LowPrecision: floats become the 16-bit type of the
+//                           graph, for the products
+//                         Promote: they do when the data that it reads is so
+//                         Float32: they become float32
 //   Layer::compute_type, where it is set, says it instead for all of its nodes
 //   but losses.
 //

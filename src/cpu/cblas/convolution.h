@@ -20,7 +20,7 @@ void lower_direct_input_gradient(NodeLowering& lowering,
 void lower_direct_weights_gradient(NodeLowering& lowering,
                                    const ConvolutionSizes& sizes);
 
-/// One filter for each channel or a few?
+/// Has each channel one filter, or a few?
 inline bool is_depthwise(const ConvolutionSizes& sizes) {
   return sizes.in == 1 && sizes.out < 8;
 }

@@ -20,7 +20,7 @@ struct Strip {
 
 class Strips {
  public:
-  /// At least `wanted` strips if there are as many.
+  /// Makes at least `wanted` strips if there are as many.
   Strips(const ConvolutionSizes& s, std::int64_t wanted)
       : sizes_(s),
         halo_((s.kernel[0] - 1) * s.dilations[0]),

@@ -85,8 +85,8 @@ void for_row_tiles(std::int64_t rows, const F& f) {
   each(std::integral_constant<int, 1>());
 }
 
-/// The same as tile() for `rows` rows and all of `positions`; z is written up
-/// to the next multiple of kBlock.
+/// Does as tile() for `rows` rows and all of `positions`; z is written up to
+/// the next multiple of kBlock.
 template <int kFloats>
 void tiles(std::int64_t rows, std::int64_t positions, std::int64_t depth,
            const Filters& filters, const float* image,
@@ -166,7 +166,7 @@ void gradient_tile(const GradientRows& from, const std::int64_t* offsets,
   }
 }
 
-/// The same for all `depth` weights and `panels` panels of channels.
+/// Covers all `depth` weights and `panels` panels of channels.
 template <int kFloats>
 void gradient_tiles(const GradientRows& from, std::int64_t depth,
                     std::int64_t panels, const std::int64_t* offsets, float* to,

@@ -21,8 +21,9 @@ double measure_flops() {
   const std::vector<float> x(kSize * kSize, 0.5f), y(kSize * kSize, 0.5f);
   std::vector<float> z(kSize * kSize);
   require_right_products();
-  prepare_blas(Team::here().team->size());
-  const TiledProduct product({kSize, kSize, kSize}, Team::here().team->size(),
+  prepare_blas(ThreadPool::here().pool->size());
+  const TiledProduct product({kSize, kSize, kSize},
+                             ThreadPool::here().pool->size(),
                              /*has_epilogue=*/false);
   const double seconds = best_time([&] {
     product.run(1, {x.data(), kSize, false}, {y.data(), kSize, false}, z.data(),
@@ -44,7 +45,7 @@ InstructionSet widest_of_processor() {
   return is_wide ? InstructionSet::Avx512 : InstructionSet::Avx2;
 }
 
-/// By the names that oneDNN has for them.
+/// Instruction sets have the names that oneDNN gives them.
 InstructionSet widest_allowed() {
   const char* const text = std::getenv(instruction_set_variable());
   if (!text) return InstructionSet::Avx512;

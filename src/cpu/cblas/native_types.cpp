@@ -13,7 +13,7 @@ bool has_pools(DataType type) { return type == DataType::Float32; }
 
 bool gains_by_rounding() { return false; }
 
-std::string note_of_widened_products(DataType type) {
+std::string note_of_upcast_products(DataType type) {
   return "This processor does not multiply " + std::string(to_string(type)) +
          " by this engine, a CBLAS: products and convolutions cast their "
          "operands to float32, which is slower than precision \"float32\".";

@@ -64,7 +64,7 @@ void for_each_row(const PoolSizes& s, const Use& use) {
   }
 }
 
-/// Calls f(plane) on the team.
+/// Calls f(plane) on the thread pool.
 template <class F>
 void for_each_plane(const PoolSizes& s, const F& f) {
   const std::int64_t work =
@@ -77,8 +77,8 @@ void for_each_plane(const PoolSizes& s, const F& f) {
       /*multiple=*/1);
 }
 
-/// By tap and output: where in the image the sample is; -1 in the padding. Rows
-/// of small images are shorter than vectors, a plane is not.
+/// Where in the image the sample of each tap and output is; -1 in the padding.
+/// Rows of small images are shorter than vectors, a plane is not.
 using Places = std::vector<std::int32_t>;
 
 Places find_places(const PoolSizes& s) {

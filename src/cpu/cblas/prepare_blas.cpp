@@ -27,7 +27,7 @@ namespace {
 /// Above the products for which OpenBLAS takes no buffer.
 constexpr int kShort = 128;
 
-/// After this no rehearsal begins.
+/// No rehearsal begins after this time.
 constexpr std::chrono::milliseconds kPatience(200);
 
 /// To one of the processors that this process may use: else some systems keep
@@ -96,11 +96,11 @@ void prepare_blas(int num_threads) {
   static int num_prepared = 0;
   const std::lock_guard lock(mutex);
   if (num_threads <= num_prepared) return;
-  // Its own threads would be as many again as the team's.
+  // Its own threads would be as many again as the thread pool's.
   TRAINGRAPH_BLAS(openblas_set_num_threads)(1);
   num_prepared = num_threads;
-  // From 2 to 100 ms: threads may be late where others compute, too. A slow
-  // processor does not try for minutes: then steps map what they need.
+  // Waits grow from 2 to 100 ms: threads may be late where others compute, too.
+  // A slow processor does not try for minutes: then steps map what they need.
   const auto begin = std::chrono::steady_clock::now();
   for (int size : {512, 512, 512, 1024, 1024, 2048}) {
     if (rehearse(num_threads, size)) return;

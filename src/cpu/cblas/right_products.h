@@ -15,11 +15,12 @@ namespace traingraph::cpu {
 
 namespace detail {
 
-/// Too large for loops of ours, and no multiple of any tile.
+/// This size is too large for loops of ours, and no multiple of any tile.
 inline constexpr ProductSize kCheckedSize{
     .rows = 133, .columns = 121, .depth = 71};
 
-/// Without periods: sums over whole ones would be the same in another order.
+/// The numbers have no periods: sums over whole ones would be the same in
+/// another order.
 inline std::vector<float> whole_numbers(std::int64_t count, unsigned seed) {
   std::minstd_rand random(seed);
   std::vector<float> values(static_cast<std::size_t>(count));

@@ -26,7 +26,7 @@ MatrixView view_of(const BlasOperand& operand, std::int64_t rows,
                                : MatrixView{rows, columns, operand.row, 1};
 }
 
-/// As sgemm().
+/// Computes what sgemm() does.
 void multiply_small(const ProductSize& size, float alpha, const BlasOperand& x,
                     const BlasOperand& y, float* z, std::int64_t z_row,
                     bool adds) {

@@ -49,7 +49,7 @@ inline constexpr bool kHasMatrixUnit = true;
 inline constexpr bool kHasMatrixUnit = false;
 #endif
 
-/// For people: "OpenBLAS 0.3.30".
+/// The name is for people: "OpenBLAS 0.3.30".
 std::string blas_name();
 
 }  // namespace traingraph::cpu

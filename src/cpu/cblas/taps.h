@@ -9,7 +9,7 @@
 
 namespace traingraph::cpu {
 
-/// Rounded towards infinity, of a negative `a` too.
+/// Rounds towards infinity, also for a negative `a`.
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return a >= 0 ? (a + b - 1) / b : -(-a / b);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One product divided among the team: a grid of tiles, each a call of the CBLAS
-// on one thread. The grid depends on the sizes and the number of threads alone.
+// One product divided among the threads: a grid of tiles, each a call of
+// the CBLAS on one thread. The grid depends on the sizes and the number of
+// threads alone.
 #pragma once
 
 #include <algorithm>
@@ -38,9 +39,9 @@ class TiledProduct {
     }
     rows_at_once_ = size.rows;
     if (!has_epilogue) return;
-    // As much of z as stays in the second cache until the epilogue reads it,
-    // unless packing y once more, `depth` floats for each column, takes longer
-    // than to fetch z.
+    // A tile is as much of z as stays in the second cache until the epilogue
+    // reads it, unless packing y once more, `depth` floats for each column,
+    // takes longer than to fetch z.
     const std::int64_t columns = (size.columns - 1) / column_parts_ + 1;
     rows_at_once_ = std::max(kMostFloats / columns, kRowsPerTerm * size.depth);
   }

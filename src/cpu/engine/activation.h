@@ -7,10 +7,10 @@
 
 namespace traingraph::cpu {
 
-/// Of an activation node in float32.
+/// Lowers an activation node in float32.
 bool lower_engine_activation(NodeLowering& lowering);
-/// Of an activation's gradient in float32; input 1 is the activation's result
-/// where the node reads that (reads_activated()).
+/// Lowers an activation's gradient in float32; input 1 is the activation's
+/// result where the node reads that (reads_activated()).
 bool lower_engine_activation_gradient(NodeLowering& lowering);
 /// result 0 = tanh(input 0), in float32.
 bool lower_engine_tanh(NodeLowering& lowering);

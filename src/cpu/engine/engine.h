@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the CPU device asks of its engine, the library that multiplies matrices:
-// oneDNN (cpu/onednn) or a CBLAS (cpu/cblas). One of them is compiled; the
-// files of this folder are all that the rest of src/cpu knows of it. An engine
-// also defines lower_convolution_2d() with its gradients and the lower
-// functions of pools, and the functions of cpu/native_types.h.
+// What the CPU device asks of its engine, which is its BLAS backend: oneDNN
+// (cpu/onednn) or a CBLAS (cpu/cblas). One of them is compiled; the files of
+// this folder are all that the rest of src/cpu knows of it. An engine also
+// defines lower_convolution_2d() with its gradients and the lower functions of
+// pools, and the functions of cpu/native_types.h.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,11 @@
 
 namespace traingraph::cpu {
 
-/// For people: "oneDNN 3.2".
+/// The name is for people: "oneDNN 3.2".
 std::string engine_name();
 
-/// The best rate of a large product on the team that serves the calling thread.
+/// The best rate of a large product on the thread pool that serves the calling
+/// thread.
 double measure_flops();
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -55,7 +55,7 @@ class BoundProduct {
   virtual void move_x(std::byte* x) = 0;
 };
 
-/// The same, before it is bound.
+/// A product before it is bound.
 class EngineProduct {
  public:
   EngineProduct() = default;

@@ -13,8 +13,8 @@ struct Reorder {
   std::size_t scratch_bytes = 0;
 };
 
-/// From one layout to another of the same sizes, for the threads that there are
-/// now (PrimitiveThreads). Types may differ if engine_casts().
+/// Copies from one layout to another of the same sizes, on the threads that
+/// there are now (PrimitiveThreads). Types may differ if engine_casts().
 Reorder make_reorder(const Layout& from, const Layout& to);
 
 /// Does a reorder of float32 round to this type?

@@ -86,7 +86,7 @@ struct EltwiseDraft {
   KernelFactory bind;
 };
 EltwiseDraft draft_eltwise(NodeLowering& lowering, Eltwise f) {
-  // On padded layouts oneDNN falls back to slow code for the others.
+  // oneDNN falls back to slow code for the others on padded layouts.
   const Layout layout = loop_layout(lowering, 0, keeps_zero(f.algorithm));
   const memory::desc desc = to_desc(layout);
   const auto primitive = describe_forward(f, desc);
@@ -184,8 +184,7 @@ bool lower_engine_activation(NodeLowering& lowering) {
 bool lower_engine_activation_gradient(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
   const bool reads_result = lowering.reads_activated(1);
-  // From the result there is only y (1 - y) and 1 - y^2, from x our loops have
-  // better.
+  // The result gives only y (1 - y) and 1 - y^2; our loops have better from x.
   const bool is_curve = attrs.type == Tanh || attrs.type == Sigmoid;
   if (is_curve && !reads_result) return false;
   const auto f =

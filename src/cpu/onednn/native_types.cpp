@@ -41,7 +41,7 @@ bool has_products(DataType type) {
 }
 
 bool has_convolutions(DataType type) {
-  // Without tiles oneDNN has only its reference loop for their gradients.
+  // oneDNN has only its reference loop for their gradients without tiles.
   if (type == DataType::Float16) return includes(kFloat16TileSet);
   return has_products(type);
 }
@@ -53,7 +53,7 @@ bool has_pools(DataType type) {
 
 bool gains_by_rounding() { return includes(kTileSet); }
 
-std::string note_of_widened_products(DataType type) {
+std::string note_of_upcast_products(DataType type) {
   return "This processor does not multiply " + std::string(to_string(type)) +
          ": products and convolutions cast their operands to float32, which is "
          "slower than precision \"float32\".";

@@ -43,7 +43,7 @@ struct Pooling {
         padding_begin{w.padding[0], w.padding[2]},
         padding_end{w.padding[1], w.padding[3]} {}
 
-  /// Empty where the loops are to run.
+  /// The primitive is empty where the loops are to run.
   Forward forward(const memory::desc& x, const memory::desc& y,
                   prop_kind purpose) const {
     if (is_mostly_padding(window, x.get_dims())) return {};

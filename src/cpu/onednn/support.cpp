@@ -22,7 +22,8 @@ const dnnl::stream& stream() {
 
 using dnnl::memory;
 
-/// Of descriptors, the inverse of to_dnnl() for all that primitives choose.
+/// The inverse of to_dnnl() for all types that primitives choose for
+/// descriptors.
 DataType from_dnnl(memory::data_type type) {
   switch (type) {
     case memory::data_type::bf16:

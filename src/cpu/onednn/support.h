@@ -47,7 +47,7 @@ class BoundPrimitive {
   BoundPrimitive(const dnnl::primitive& primitive, int num_threads,
                  std::span<const Arg> args);
   void operator()() const;
-  /// From now on argument `i` of the list is at this address.
+  /// Moves argument `i` of the list to this address.
   void move(std::size_t i, std::byte* address) {
     memories_[i].set_data_handle(address);
   }

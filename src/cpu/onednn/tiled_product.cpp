@@ -18,7 +18,7 @@ namespace {
 
 using dnnl::memory;
 
-/// On one thread one primitive is as fast; two and three were not measured.
+/// One primitive is as fast on one thread; two and three were not measured.
 constexpr int kLeastThreads = 4;
 /// So that the last tiles keep few threads waiting.
 constexpr std::int64_t kLeastTilesPerThread = 2;

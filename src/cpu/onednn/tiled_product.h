@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products that the team divides, not oneDNN: those of a transposed left
+// Products that the thread pool divides, not oneDNN: those of a transposed left
 // operand, as gradients of weights are. On 4, 8 and 16 threads tiles of
 // one-thread primitives took 0.4 to 0.8 of the time of one primitive. Threads
 // take tiles as they come, so a thread that the operating system does not run

@@ -42,7 +42,7 @@ class AttentionBackward {
                     const AttentionGradients<T>& out, float* workspace)
       : sizes_(sizes), in_(in), out_(out), s_(sizes, Workspace(workspace)) {}
 
-  /// `head`: of all samples' ones.
+  /// `head` counts the heads of all samples.
   void run(std::int64_t head) {
     head_ = head;
     sample_ = head / sizes_.heads;
@@ -91,7 +91,7 @@ class AttentionBackward {
     std::fill_n(x, rows * row, 0.0f);
   }
 
-  /// Of keys that are not seen.
+  /// Sets the mask's gradient to 0 for keys that are not seen.
   void clear_mask_gradient() {
     if (!out_.mask || seen_.count() == num_keys_) return;
     for (std::int64_t i = 0; i < num_queries_; ++i) {

@@ -51,7 +51,7 @@ class Workspace {
   explicit Workspace(float* begin = nullptr) : begin_(begin) {}
   float* take(std::int64_t count) {
     float* const at = begin_ ? begin_ + size_ : nullptr;
-    // Whole cache lines.
+    // Each part has whole cache lines.
     size_ = checked_add(size_, round_up(count, 16), "scratch");
     return at;
   }
@@ -88,7 +88,7 @@ struct AttentionSpace {
   std::int64_t size;
 };
 
-/// The same of the gradient.
+/// The scratch space of the gradient.
 struct AttentionGradientSpace {
   static constexpr std::int64_t kMostKeysOfATile = 512, kKeyTile = 256;
 

@@ -72,7 +72,7 @@ void with_function(const ActivationAttrs& attrs, Use use) {
                                 .got = std::string(to_string(type))});
 }
 
-/// The same for elements of 16 bits.
+/// Calls `use` with the function for elements of 16 bits.
 template <class Use>
 void with_stored_function(const ActivationAttrs& attrs, Use use) {
   switch (attrs.type) {
@@ -106,7 +106,8 @@ void lower_activation(NodeLowering& lowering) {
 
 namespace {
 
-/// Of tanh and the sigmoid, from what they are.
+/// Lowers the gradient of tanh and the sigmoid, which follows from their
+/// result.
 void lower_gradient_of_result(NodeLowering& lowering, const Layout& layout) {
   const auto lower = [&](auto slope) {
     lower_zip(lowering, kCheapGrain, layout,

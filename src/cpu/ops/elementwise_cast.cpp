@@ -10,7 +10,7 @@
 namespace traingraph::cpu {
 namespace {
 
-/// Between floats in any layout, else in the plain one.
+/// Casts between floats keep any layout, others take row-major data.
 std::pair<Layout, Layout> cast_layouts(const NodeLowering& lowering) {
   const TensorDescriptor& source = lowering.input_desc(0);
   const TensorDescriptor& target = lowering.result_desc();

@@ -26,7 +26,7 @@ void drop(const Mask& mask, const std::uint32_t* words, const T* x, T* y,
       mask.seed != 0 ? static_cast<std::uint64_t>(mask.seed) : two_words(words);
   const std::uint64_t step = two_words(words + 2);
   const float scale = 1 / (1 - mask.rate);
-  // Without a branch: the mask is as unpredictable as it can be.
+  // A branch would be slow: the mask is as unpredictable as it can be.
   const auto masked = [&](float value, std::uint32_t word) {
     const std::uint32_t keeps = to_unit_float(word) >= mask.rate ? ~0u : 0u;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value * scale) &

@@ -168,7 +168,7 @@ struct GeluTanhMap {
            0.5f * x * (1 - t * t) * (kScale + 3 * kCubic * square);
   }
 };
-// The same and tanh for results of 16 bits, in functions that vectorise.
+// GELU, and tanh, for results of 16 bits, in functions that vectorise.
 struct StoredGelu {
   static constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
   float value(float x) const {

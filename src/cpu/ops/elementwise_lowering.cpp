@@ -8,7 +8,7 @@ namespace traingraph::cpu {
 namespace {
 
 template <class T>
-void widen(const T* from, std::int64_t n, float* to) {
+void upcast(const T* from, std::int64_t n, float* to) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
@@ -25,10 +25,10 @@ void run_map(std::int64_t n, std::int64_t grain, const T* x, T* y, MapRow row) {
     if constexpr (is_exact<T>) {
       row.run(row.f, x + begin, y + begin, end - begin);
     } else {
-      float piece[kWidenedPiece];
-      for (std::int64_t i = begin; i < end; i += kWidenedPiece) {
-        const std::int64_t count = std::min(kWidenedPiece, end - i);
-        widen(x + i, count, piece);
+      float piece[kUpcastPiece];
+      for (std::int64_t i = begin; i < end; i += kUpcastPiece) {
+        const std::int64_t count = std::min(kUpcastPiece, end - i);
+        upcast(x + i, count, piece);
         row.run(row.f, piece, piece, count);
         narrow(piece, count, y + i);
       }
@@ -43,11 +43,11 @@ void run_zip(std::int64_t n, std::int64_t grain, const T* x, const T* y, T* z,
     if constexpr (is_exact<T>) {
       row.run(row.f, x + begin, y + begin, z + begin, end - begin);
     } else {
-      float left[kWidenedPiece], right[kWidenedPiece];
-      for (std::int64_t i = begin; i < end; i += kWidenedPiece) {
-        const std::int64_t count = std::min(kWidenedPiece, end - i);
-        widen(x + i, count, left);
-        widen(y + i, count, right);
+      float left[kUpcastPiece], right[kUpcastPiece];
+      for (std::int64_t i = begin; i < end; i += kUpcastPiece) {
+        const std::int64_t count = std::min(kUpcastPiece, end - i);
+        upcast(x + i, count, left);
+        upcast(y + i, count, right);
         row.run(row.f, left, right, left, count);
         narrow(left, count, z + i);
       }
@@ -61,14 +61,14 @@ void run_broadcast_zip(const BroadcastPlan<2>& plan, std::int64_t grain,
   // The innermost step of a dense operand is one element or none.
   const auto steps = plan.strides[plan.rank - 1];
   const auto load = [](const T* from, bool moves, std::int64_t n, float* to) {
-    if (moves) return widen(from, n, to);
+    if (moves) return upcast(from, n, to);
     std::fill_n(to, n, static_cast<float>(*from));
   };
   broadcast_rows(plan, grain,
                  [&](std::int64_t at, const auto& from, std::int64_t count) {
-                   float left[kWidenedPiece], right[kWidenedPiece];
-                   for (std::int64_t i = 0; i < count; i += kWidenedPiece) {
-                     const std::int64_t n = std::min(kWidenedPiece, count - i);
+                   float left[kUpcastPiece], right[kUpcastPiece];
+                   for (std::int64_t i = 0; i < count; i += kUpcastPiece) {
+                     const std::int64_t n = std::min(kUpcastPiece, count - i);
                      load(x + from[0] + i * steps[0], steps[0] != 0, n, left);
                      load(y + from[1] + i * steps[1], steps[1] != 0, n, right);
                      row.run(row.f, left, right, left, n);

@@ -44,7 +44,7 @@ bool is_finite(const T* x, std::int64_t n) {
 
 /// Elements of 16 bits become floats in pieces that stay in the nearest cache,
 /// so that there is one loop for each function whatever it reads.
-inline constexpr std::int64_t kWidenedPiece = 512;
+inline constexpr std::int64_t kUpcastPiece = 512;
 
 /// y[i] = f(x[i]), on the calling thread; `f` is an F.
 template <class F>
@@ -74,7 +74,7 @@ struct ZipRow {
   void (*run)(const void*, const float*, const float*, float*, std::int64_t);
   const void* f;
 };
-// On the team, for all stored types.
+// These run on the thread pool, for all stored types.
 template <class T>
 void run_map(std::int64_t n, std::int64_t grain, const T* x, T* y, MapRow row);
 template <class T>

@@ -102,7 +102,7 @@ void look_up(const EmbeddingPlan& plan, const T* weights, const I* at, T* y) {
       /*multiple=*/1);
 }
 
-/// The same, scaled to the maximum norm; the weights stay.
+/// Scales the rows that it reads to the maximum norm; the weights stay.
 template <class T, class I>
 void look_up_scaled(const EmbeddingPlan& plan, const MaximumNorm& norm,
                     const T* weights, const I* at, T* y) {

@@ -29,7 +29,7 @@ struct GatherPlan {
   std::int64_t num_named() const { return outer * count * inner; }
   std::int64_t num_elements() const { return outer * size * inner; }
 
-  /// Of result rows (o, j): calls f(o, j) for those in [first, last).
+  /// Calls f(o, j) for the result rows (o, j) in [first, last).
   template <class F>
   void for_rows(std::int64_t first, std::int64_t last, F&& f) const {
     std::int64_t o = first / count, j = first % count;

@@ -102,8 +102,8 @@ auto softmax_row(const ClassBlock& block, const LossArgs<T>& args,
       args.prediction + block.offset, row, block.classes);
 }
 
-/// Per position: the largest logit, the sum of exponentials relative to it, and
-/// the sum of labels.
+/// The largest logit of each position, the sum of exponentials relative to it,
+/// and the sum of labels.
 struct SoftmaxSums {
   float largest[kLossColumns];
   double exponentials[kLossColumns];

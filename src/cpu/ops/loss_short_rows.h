@@ -34,7 +34,7 @@ struct ShortRows {
   double sums[kShortRows], label_sums[kShortRows];
   std::int64_t classes;
 
-  /// From sample `first` on.
+  /// Reads the rows from sample `first` on.
   template <class T, class Labels>
   ShortRows(const T* logits, const Labels& all, std::int64_t first,
             std::int64_t rows, std::int64_t num_classes)

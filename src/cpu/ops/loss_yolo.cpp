@@ -52,7 +52,7 @@ struct Anchor {
   double label(int channel) const { return t[channel * stride]; }
   bool has_object() const { return label(kConfidence) > 0.5; }
 
-  /// Of the prediction's box with the label's.
+  /// The overlap of the prediction's box with the label's.
   double intersection_over_union() const {
     const double width = size[0] * std::exp(prediction(kWidth));
     const double height = size[1] * std::exp(prediction(kHeight));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matrix products: the engine's, or loops of ours where that would be mostly
-// dispatch (matmul_small.h), or the engine's in float32 (matmul_widened.h).
+// dispatch (matmul_small.h), or the engine's in float32 (matmul_upcast.h).
 #include <array>
 #include <optional>
 #include <utility>
@@ -12,7 +12,7 @@
 #include "cpu/instruction_set.h"
 #include "cpu/native_types.h"
 #include "cpu/ops/matmul_small.h"
-#include "cpu/ops/matmul_widened.h"
+#include "cpu/ops/matmul_upcast.h"
 #include "cpu/typed_address.h"
 
 namespace traingraph::cpu {
@@ -127,9 +127,9 @@ void convert_all(const From* from, To* to, std::int64_t n) {
 }
 
 /// Arguments of a product of 16 bits as floats beside them.
-class WidenedMatMul {
+class UpcastMatMul {
  public:
-  WidenedMatMul(NodeLowering& lowering, bool has_bias)
+  UpcastMatMul(NodeLowering& lowering, bool has_bias)
       : sizes_{lowering.input_shape(0).num_elements(),
                lowering.input_shape(1).num_elements(),
                has_bias ? lowering.input_shape(2).num_elements() : 0,
@@ -179,14 +179,14 @@ void lower_small_product(NodeLowering& lowering, const SmallProduct& product) {
       return [=] { run_small(product, args); };
     });
   }
-  const WidenedMatMul widened(lowering, bias >= 0);
+  const UpcastMatMul upcast(lowering, bias >= 0);
   const DataType result = lowering.result_desc().data_type;
   visit_any_float(lowering, type, [&]<class T>(T) {
     const auto emit = [&]<class Z>(Z) {
       lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-        return widened.bind(product, typed<T>(at[x]), typed<T>(at[y]),
-                            bias < 0 ? nullptr : typed<T>(at[bias]),
-                            typed<Z>(at[z]), floats(at[scratch]), at);
+        return upcast.bind(product, typed<T>(at[x]), typed<T>(at[y]),
+                           bias < 0 ? nullptr : typed<T>(at[bias]),
+                           typed<Z>(at[z]), floats(at[scratch]), at);
       });
     };
     result == type ? emit(T{}) : emit(float{});
@@ -202,7 +202,7 @@ void lower_matmul(NodeLowering& lowering) {
     return lower_small_product(lowering, *small);
   }
   if (!has_products(lowering.input_desc(0).data_type)) {
-    return lower_widened_product(lowering, operands);
+    return lower_upcast_product(lowering, operands);
   }
   lower_product(lowering, operands);
 }

@@ -24,7 +24,7 @@ Geometry geometry(const PoolWindow& window, const Shape& in, const Shape& out) {
   return {window, in[0] * in[1], in[2], in[3], out[2], out[3]};
 }
 
-/// Of max pooling: which sample won each window.
+/// The state of max pooling says which sample won each window.
 std::size_t state_bytes(const Geometry& g) {
   return checked_bytes<std::int32_t>(g.images * g.out_size(), "state");
 }
@@ -33,7 +33,7 @@ std::size_t state_bytes(const Geometry& g) {
 struct Taps {
   std::int64_t first, count, step;
 
-  /// Of window `at` on axis `axis` with `size` samples.
+  /// The taps of window `at` on axis `axis` with `size` samples.
   Taps(const PoolWindow& w, int axis, std::int64_t at, std::int64_t size)
       : step(w.dilation_rates[axis]) {
     const std::int64_t start = at * w.strides[axis] - w.padding[2 * axis];
@@ -117,12 +117,12 @@ void clear(float* values, std::int64_t n) {
   });
 }
 
-/// Of two samples; a NaN wins.
+/// Does the later sample win? A NaN does.
 bool wins(float later, float earlier) {
   return later > earlier || (std::isnan(later) && !std::isnan(earlier));
 }
 
-/// Of the samples that `sample_at` gives for a position.
+/// Finds the position whose sample, which `sample_at` gives, wins.
 template <class SampleAt>
 std::int64_t winner_of(const Window& window, SampleAt sample_at) {
   std::int64_t winner = window.first();
@@ -165,7 +165,7 @@ std::int64_t tap_at(const Geometry& g, std::int64_t row, std::int64_t column,
          (position % g.width - left) / w.dilation_rates[1];
 }
 
-/// Along with the taps that won, unless `taps` is null.
+/// Writes the taps that won as well, unless `taps` is null.
 template <class T, class Tap>
 void max_pool(const Geometry& g, const Place& x_at, const Place& y_at,
               const T* x, T* y, Tap* taps) {
@@ -178,7 +178,7 @@ void max_pool(const Geometry& g, const Place& x_at, const Place& y_at,
   });
 }
 
-/// Along with the winners' positions in their images.
+/// Writes the winners' positions in their images as well.
 template <class T>
 void max_pool(const Geometry& g, const T* x, T* y, std::int32_t* state) {
   for_outputs(g, [&](auto image, auto to, auto row, auto column) {

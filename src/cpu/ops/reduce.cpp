@@ -38,7 +38,7 @@ void emit_reduce(NodeLowering& lowering, const Shape& axes) {
   emit_reduce<R, X, Y>(lowering, axes, lowering);
 }
 
-/// With the cast to float32 behind it, if there is one.
+/// Emits a sum along with the cast to float32 behind it, if there is one.
 void emit_sum(NodeLowering& lowering, const Shape& axes) {
   NodeLowering last = lowering;
   while (auto next = last.join_next()) last = *next;

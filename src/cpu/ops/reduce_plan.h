@@ -41,7 +41,7 @@ class ReducePlan {
   static constexpr std::int64_t kPieceLength = 4096;
   static constexpr std::int64_t kColumns = 256;
 
-  /// No axes: all of them.
+  /// No axes mean all of them.
   ReducePlan(const Shape& shape, const Shape& axes);
 
   std::int64_t num_tasks() const {

@@ -32,7 +32,7 @@ class WeightsGradient {
   void bind(std::span<std::byte* const> at, T* gradients, T* states, T* to) {
     to_ = to;
     if (!plan_) return;
-    // In reverse steps go on from the one after.
+    // Reverse steps go on from the one after.
     gradients += s_.is_reverse ? 0 : skipped_ * row_;
     states += s_.is_reverse ? skipped_ * s_.hidden : 0;
     product_ = plan_->bind(at, bytes(gradients), bytes(states), bytes(to));
@@ -131,8 +131,8 @@ class RecurrentBackward {
     cell_.begin_back(p);
   }
 
-  /// Of the state `h` that the step of the pass before went on from: what its
-  /// product gives is added to dstate.
+  /// Adds to dstate what the product gives of the state `h` that the step of
+  /// the pass before went on from.
   void finish_last_step(const Place& p, const float* h) const {
     if (last_step_ < 0 || last_step_ >= p.length) return;
     const float* const product = product_ + p.state;

@@ -27,7 +27,8 @@ struct Gate {
 
   /// x = f(x)
   void activate(float* x, std::int64_t n) const;
-  /// The same, and what is saved of it goes to `saved`, which may be null.
+  /// Activates, and saves what the gradient needs in `saved`, which may be
+  /// null.
   template <class T>
   void activate(float* x, T* saved, std::int64_t n) const {
     if (saved && !saves_result) std::copy_n(x, n, saved);
@@ -37,7 +38,7 @@ struct Gate {
   /// f(x) and f'(x) from what was saved, f(x) or x.
   void restore(const float* saved, float* value, float* slope,
                std::int64_t n) const;
-  /// The same from x.
+  /// Differentiates from x.
   void differentiate(const float* x, float* value, float* slope,
                      std::int64_t n) const;
 };

@@ -27,7 +27,7 @@ class StepProduct {
 
   // Once it is bound.
 
-  /// Before the first product of a run: the weights may have changed.
+  /// Packs before the first product of a run: the weights may have changed.
   void pack() const;
   void run() const;
   /// Multiplies the matrix at `x`.
@@ -36,7 +36,7 @@ class StepProduct {
  private:
   std::shared_ptr<const EngineProduct> plan_;
   std::shared_ptr<BoundProduct> product_;
-  // Without them:
+  // The loops of ours have these instead:
   SmallProduct small_{};
   SmallProductArgs<float> args_{};
   const float* weights_ = nullptr;

@@ -133,7 +133,7 @@ class RecurrentArguments {
   bool has_gradient(rnn::Operand operand) const {
     return at(operand, true) >= 0;
   }
-  /// Of a gradient op: are the states that products have multiplied those of
+  /// In a gradient op, are the states that products have multiplied those of
   /// the sequence, a step apart? The first one has none and no mask is between.
   bool is_shifted() const { return is_shifted_; }
 

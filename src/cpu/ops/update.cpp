@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Optimizer updates; the loops are in update_loops.h. The hyper-parameters that
-// change between steps come from the rates tensor.
+// Optimizer updates; the loops are in update_loops.h. What changes between
+// steps comes from the hyperparameters tensor.
 #include "cpu/lowering.h"
 #include "cpu/ops/update_loops.h"
 #include "cpu/ops/update_row_sparse.h"
@@ -11,7 +11,7 @@ namespace traingraph::cpu {
 namespace {
 
 template <class T>
-float* widened_from(const T* stored, std::int64_t count, float* tile) {
+float* upcast_from(const T* stored, std::int64_t count, float* tile) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) tile[i] = stored[i];
   return tile;
@@ -60,7 +60,7 @@ void lower_update_by(NodeLowering& lowering) {
   const auto attrs = lowering.attrs<typename Step::Attrs>();
   const std::int64_t n = lowering.input_shape(0).num_elements();
   const DataType type = lowering.input_desc(0).data_type;
-  const bool is_scaled = lowering.has(Step::kRates + 1);
+  const bool is_scaled = lowering.has(Step::kHyperparameters + 1);
   bool keeps_rows = false;
   if constexpr (kIsPlain<Step>) {
     keeps_rows = type == DataType::Float32 && !is_scaled && keeps_zeros(attrs);
@@ -71,18 +71,19 @@ void lower_update_by(NodeLowering& lowering) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i] = lowering.mutate(Step::kSlots[i]);
   }
-  const int rates = lowering.read(Step::kRates);
-  const int scale = is_scaled ? lowering.read(Step::kRates + 1) : -1;
+  const int hyperparameters = lowering.read(Step::kHyperparameters);
+  const int scale = is_scaled ? lowering.read(Step::kHyperparameters + 1) : -1;
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     const bool is_sparse = gradient.bind_rows != nullptr;
     return [=, p = StoredParameter{at[p], type},
             dense =
                 is_sparse ? nullptr : floats(at[gradient.arg]) + gradient.begin,
             find_rows = is_sparse ? gradient.bind_rows(at) : nullptr,
-            slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
+            slots = slots_at<Step>(at, slots),
+            hyperparameters = floats(at[hyperparameters]),
             scale = is_scaled ? floats(at[scale]) : nullptr] {
       if (scale && *scale < 0) return;
-      const Step step(attrs, rates, scale);
+      const Step step(attrs, hyperparameters, scale);
       if (!find_rows) return update_all(step, n, p, {dense}, slots);
       const RowSparseGradient rows = find_rows();
       if constexpr (kIsPlain<Step>) {
@@ -102,41 +103,44 @@ void lower_update(NodeLowering& lowering, bool has_momentum) {
 }
 
 /// Entries of the loss scale.
-enum { kFactor, kStreak, kLeftOut };
+enum { kFactor, kGrowthCounter, kSkippedSteps };
 
 void update_scale(const LossScaleAttrs& attrs, bool is_finite, float* state) {
   if (!is_finite) {
     state[kFactor] = std::max(state[kFactor] / 2, kLeastLossScale);
-    state[kStreak] = 0;
-    ++state[kLeftOut];
+    state[kGrowthCounter] = 0;
+    ++state[kSkippedSteps];
     return;
   }
-  ++state[kStreak];
-  if (state[kStreak] < static_cast<float>(attrs.interval)) return;
+  ++state[kGrowthCounter];
+  if (state[kGrowthCounter] < static_cast<float>(attrs.interval)) return;
   state[kFactor] = std::min(state[kFactor] * 2, kLargestLossScale);
-  state[kStreak] = 0;
+  state[kGrowthCounter] = 0;
 }
 
 /// Adam's, for a step that counts only updates which were not left out.
-float corrected_rate(const LossScaleAttrs& attrs, const float* rates,
-                     float left_out) {
+float corrected_rate(const LossScaleAttrs& attrs, const float* hyperparameters,
+                     float skipped_steps) {
   const bool is_corrected = attrs.beta1 != 0 || attrs.beta2 != 0;
-  if (!is_corrected || left_out == 0) return rates[kCorrectedRate];
-  const double step = std::max(1.0f, rates[kTimeStep] - left_out);
+  if (!is_corrected || skipped_steps == 0)
+    return hyperparameters[kCorrectedRate];
+  const double step =
+      std::max(1.0f, hyperparameters[kTimeStep] - skipped_steps);
   const double first = 1 - std::pow(double{attrs.beta1}, step);
   const double second = 1 - std::pow(double{attrs.beta2}, step);
-  return static_cast<float>(rates[kLearningRate] * std::sqrt(second) / first);
+  return static_cast<float>(hyperparameters[kLearningRate] * std::sqrt(second) /
+                            first);
 }
 
 }  // namespace
 
-float* widened(const StoredParameter& p, std::int64_t first, std::int64_t last,
-               float* tile) {
+float* upcast(const StoredParameter& p, std::int64_t first, std::int64_t last,
+              float* tile) {
   switch (p.type) {
     case DataType::BFloat16:
-      return widened_from(typed<bfloat16>(p.at) + first, last - first, tile);
+      return upcast_from(typed<bfloat16>(p.at) + first, last - first, tile);
     case DataType::Float16:
-      return widened_from(typed<float16>(p.at) + first, last - first, tile);
+      return upcast_from(typed<float16>(p.at) + first, last - first, tile);
     default:
       return floats(p.at) + first;
   }
@@ -196,7 +200,7 @@ void lower_clip_scale(NodeLowering& lowering) {
   }
   const int result = lowering.write(0);
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    const float* rates = floats(at[0]);
+    const float* hyperparameters = floats(at[0]);
     std::vector<NormPart> parts;
     for (int i = 0; i < num_squares; ++i) {
       const bool is_known = sizes[i] > 0;
@@ -211,7 +215,7 @@ void lower_clip_scale(NodeLowering& lowering) {
       const double norm =
           attrs.custom_norm != 0 ? attrs.custom_norm : std::sqrt(sum);
       const bool is_within = norm <= attrs.maximum_norm;  // NaN is not
-      const bool clips = rates[kClips] != 0 && !is_within;
+      const bool clips = hyperparameters[kClips] != 0 && !is_within;
       *scale = clips ? static_cast<float>(attrs.maximum_norm / norm) : 1.0f;
     };
   });
@@ -226,14 +230,16 @@ void lower_update_loss_scale(NodeLowering& lowering) {
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     std::vector<const float*> squares;
     for (int i = 2; i < num_inputs; ++i) squares.push_back(floats(at[i]));
-    return [=, state = floats(at[0]), rates = floats(at[1]),
-            scale = floats(at[result]), own_rates = floats(at[corrected])] {
+    return [=, state = floats(at[0]), hyperparameters = floats(at[1]),
+            scale = floats(at[result]),
+            own_hyperparameters = floats(at[corrected])] {
       const bool is_finite = std::ranges::all_of(
           squares, [](const float* square) { return std::isfinite(*square); });
       *scale = is_finite ? 1.0f : -1.0f;
       update_scale(attrs, is_finite, state);
-      std::copy_n(rates, kNumRates, own_rates);
-      own_rates[kCorrectedRate] = corrected_rate(attrs, rates, state[kLeftOut]);
+      std::copy_n(hyperparameters, kNumHyperparameters, own_hyperparameters);
+      own_hyperparameters[kCorrectedRate] =
+          corrected_rate(attrs, hyperparameters, state[kSkippedSteps]);
     };
   });
 }

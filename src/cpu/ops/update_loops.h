@@ -45,7 +45,7 @@ void apply(const Step& step, float gradient, float& p, const Slots& slots,
 }
 
 /// A parameter as it is stored. Steps are computed in float32 whatever that is,
-/// so that there is one loop for each step: values of 16 bits are widened tile
+/// so that there is one loop for each step: values of 16 bits are upcast tile
 /// by tile and rounded once, when they are stored.
 struct StoredParameter {
   std::byte* at;
@@ -61,8 +61,8 @@ struct StoredGradient {
 inline constexpr std::int64_t kUpdateTile = 512;
 
 /// Elements [first, last) as floats: themselves, or in `tile`.
-float* widened(const StoredParameter& p, std::int64_t first, std::int64_t last,
-               float* tile);
+float* upcast(const StoredParameter& p, std::int64_t first, std::int64_t last,
+              float* tile);
 void store(const StoredParameter& p, std::int64_t first, std::int64_t last,
            const float* tile);
 
@@ -87,7 +87,7 @@ void update_all(const Step& step, std::int64_t n, const StoredParameter& p,
     float tile[kUpdateTile], gradients[kUpdateTile];
     for (std::int64_t first = begin; first < end; first += size) {
       const std::int64_t last = std::min(first + size, end);
-      float* const values = widened(p, first, last, tile);
+      float* const values = upcast(p, first, last, tile);
       const float* const g = dense(gradient, first, last, gradients);
 #pragma omp simd
       for (std::int64_t i = first; i < last; ++i) {
@@ -98,7 +98,7 @@ void update_all(const Step& step, std::int64_t n, const StoredParameter& p,
   });
 }
 
-/// The same for the rows that have a gradient; the others stay as they are.
+/// Updates the rows that have a gradient; the others stay as they are.
 template <class Step>
 void update_rows(const Step& step, const RowSparseGradient& gradient,
                  float* parameter) {

@@ -20,7 +20,7 @@ struct RowSparseGradient {
   std::int64_t count = 0;
   std::int64_t* rows;
   float* sums;
-  /// By row of the table: its number, where `rows` agrees.
+  /// The number of each row of the table, where `rows` agrees.
   std::int32_t* number_of_row;
 
   /// The gradient of row `row`; null: it was not looked up.

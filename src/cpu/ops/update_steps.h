@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What each optimizer does to one element: step(gradient, parameter, slots...).
 // Loops over all of a parameter and over some of its rows use the same steps,
-// and so give the same bits. Only float32 here: a gradient is widened before.
+// and so give the same bits. Only float32 here: a gradient is upcast before.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace traingraph::cpu {
 
-/// Entries of the rates tensor.
-enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumRates };
+/// Entries of the hyperparameters tensor.
+enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumHyperparameters };
 
 inline constexpr float kLeastLossScale = 0x1p-24f, kLargestLossScale = 0x1p24f;
 
@@ -26,12 +26,13 @@ struct Preparation {
   float scale, clip_min, clip_max, rescale, strength;
 
   template <class Attrs>
-  Preparation(const Attrs& attrs, const float* rates, const float* scale)
+  Preparation(const Attrs& attrs, const float* hyperparameters,
+              const float* scale)
       : scale(scale ? *scale : 1.0f),
         rescale(attrs.gradient_rescale),
         strength(attrs.regularization_scale) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const bool clips = attrs.clips_by_value && rates[kClips] != 0;
+    const bool clips = attrs.clips_by_value && hyperparameters[kClips] != 0;
     clip_min = clips ? attrs.gradient_clip_min : -kInfinity;
     clip_max = clips ? attrs.gradient_clip_max : kInfinity;
   }
@@ -53,21 +54,22 @@ struct Preparation {
   }
 };
 
-/// Each step is made of attributes, the rates of one update, and the factor of
-/// clipping by norm, which may be null. kSlots names the inputs it changes,
-/// kRates that of the rates; the next one is the factor.
+/// Each step is made of attributes, the hyperparameters of one update, and the
+/// factor of clipping by norm, which may be null. kSlots names the inputs it
+/// changes, kHyperparameters that of the hyperparameters; the next one is the
+/// factor.
 template <RegularizationType kRegularization>
 struct SgdStep {
   using Attrs = SgdUpdateAttrs;
   static constexpr std::array<int, 0> kSlots{};
-  static constexpr int kRates = 3;
+  static constexpr int kHyperparameters = 3;
 
   Preparation<kRegularization> prepared;
   float rate;
 
-  SgdStep(const Attrs& attrs, const float* rates, const float* scale)
-      : prepared(attrs, rates, scale),
-        rate(rates[kLearningRate] * attrs.lr_scale) {}
+  SgdStep(const Attrs& attrs, const float* hyperparameters, const float* scale)
+      : prepared(attrs, hyperparameters, scale),
+        rate(hyperparameters[kLearningRate] * attrs.lr_scale) {}
   void operator()(float gradient, float& p) const {
     p -= rate * prepared(gradient, p);
   }
@@ -77,14 +79,15 @@ template <RegularizationType kRegularization, bool kNesterov>
 struct MomentumStep {
   using Attrs = SgdUpdateAttrs;
   static constexpr std::array<int, 1> kSlots{2};
-  static constexpr int kRates = 3;
+  static constexpr int kHyperparameters = 3;
 
   Preparation<kRegularization> prepared;
   float rate, mu;
 
-  MomentumStep(const Attrs& attrs, const float* rates, const float* scale)
-      : prepared(attrs, rates, scale),
-        rate(rates[kLearningRate] * attrs.lr_scale),
+  MomentumStep(const Attrs& attrs, const float* hyperparameters,
+               const float* scale)
+      : prepared(attrs, hyperparameters, scale),
+        rate(hyperparameters[kLearningRate] * attrs.lr_scale),
         mu(attrs.momentum_scale) {}
   void operator()(float gradient, float& p, float& m) const {
     const float g = prepared(gradient, p);
@@ -108,17 +111,18 @@ struct AdamStep {
       return std::array{2, 3};
     }
   }();
-  static constexpr int kRates = 5;
+  static constexpr int kHyperparameters = 5;
 
   Preparation<kRegularization> prepared;
   float rate, decay, beta1, beta2, rest1, rest2, epsilon;
 
-  AdamStep(const Attrs& attrs, const float* rates, const float* scale)
-      : prepared(attrs, rates, scale),
-        rate(rates[kCorrectedRate] * attrs.lr_scale),
-        decay(attrs.decoupled_decay ? rates[kLearningRate] * attrs.lr_scale *
-                                          attrs.regularization_scale
-                                    : 0.0f),
+  AdamStep(const Attrs& attrs, const float* hyperparameters, const float* scale)
+      : prepared(attrs, hyperparameters, scale),
+        rate(hyperparameters[kCorrectedRate] * attrs.lr_scale),
+        decay(attrs.decoupled_decay
+                  ? hyperparameters[kLearningRate] * attrs.lr_scale *
+                        attrs.regularization_scale
+                  : 0.0f),
         beta1(attrs.beta1),
         beta2(attrs.beta2),
         rest1(1 - beta1),
@@ -151,14 +155,15 @@ struct RmspropStep {
       return std::array{2};
     }
   }();
-  static constexpr int kRates = 5;
+  static constexpr int kHyperparameters = 5;
 
   Preparation<kRegularization> prepared;
   float rate, mu, alpha, rest, epsilon;
 
-  RmspropStep(const Attrs& attrs, const float* rates, const float* scale)
-      : prepared(attrs, rates, scale),
-        rate(rates[kLearningRate] * attrs.lr_scale),
+  RmspropStep(const Attrs& attrs, const float* hyperparameters,
+              const float* scale)
+      : prepared(attrs, hyperparameters, scale),
+        rate(hyperparameters[kLearningRate] * attrs.lr_scale),
         mu(attrs.momentum_scale),
         alpha(attrs.alpha),
         rest(1 - alpha),

@@ -10,7 +10,7 @@
 namespace traingraph::cpu {
 namespace {
 
-/// Of the image `x` before sampling and `y` after it.
+/// Plans from the image `x` before sampling and `y` after it.
 UpsamplePlan plan_of(const NodeLowering& lowering, const Layout& x,
                      const Layout& y) {
   const auto& attrs = lowering.attrs<UpsampleAttrs>();

@@ -126,7 +126,7 @@ GraphAndData store_graph(const Session& session,
     stored.ops[node.op->name] = version_of(node.op->kind);
   }
   // Behind these are the graph's own.
-  for (TensorIndex i = 0; i < graph.rates; ++i) {
+  for (TensorIndex i = 0; i < graph.hyperparameters; ++i) {
     stored.tensors.push_back(
         store(session.objects.tensors[i], graph.tensors[i], graph.produces(i)));
   }

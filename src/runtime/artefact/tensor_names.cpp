@@ -44,7 +44,7 @@ std::string nearest(std::vector<std::string> names, std::string_view to) {
 
 std::vector<std::string> names_of(const Session& session) {
   std::vector<std::string> names;
-  const TensorIndex count = session.batches->graph().rates;
+  const TensorIndex count = session.batches->graph().hyperparameters;
   for (TensorIndex i = 0; i < count; ++i) {
     names.push_back(session.objects.tensors[i].name());
   }
@@ -58,8 +58,8 @@ Tensor CompiledGraph::tensor(std::string_view name) const {
   session_->require_compiled("tensor");
   const MergedGraph& graph = session_->batches->graph();
   // Own tensors, which the user does not know, are behind these.
-  const auto& found = session_->names.find(session_->objects.tensors,
-                                           graph.rates, std::string(name));
+  const auto& found = session_->names.find(
+      session_->objects.tensors, graph.hyperparameters, std::string(name));
   const auto is_variable = [&](TensorIndex tensor) {
     const ValueId value = graph.find(tensor);
     return value != kNoValue &&

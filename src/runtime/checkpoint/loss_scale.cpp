@@ -13,7 +13,7 @@ namespace traingraph {
 namespace {
 
 /// As the op update_loss_scale has them.
-enum { kFactor, kStreak, kLeftOut, kNumEntries };
+enum { kFactor, kGrowthCounter, kSkippedSteps, kNumEntries };
 using Entries = std::array<float, kNumEntries + 1>;
 
 StateEntry entry_of(const char* call, const Session& session) {
@@ -60,9 +60,9 @@ float TrainingGraph::loss_scale() const {
   return read("loss_scale", *session_)[kFactor];
 }
 
-std::int64_t TrainingGraph::updates_left_out() const {
+std::int64_t TrainingGraph::skipped_steps() const {
   return static_cast<std::int64_t>(
-      read("updates_left_out", *session_)[kLeftOut]);
+      read("skipped_steps", *session_)[kSkippedSteps]);
 }
 
 void TrainingGraph::set_loss_scale(float factor) {
@@ -72,7 +72,7 @@ void TrainingGraph::set_loss_scale(float factor) {
   const StateEntry entry = entry_of(kCall, *session_);
   Entries entries = read(entry);
   entries[kFactor] = factor;
-  entries[kStreak] = 0;
+  entries[kGrowthCounter] = 0;
   write_entry(entry, std::as_bytes(std::span(entries)));
 }
 

@@ -60,7 +60,7 @@ std::vector<float> floats_of(DeviceContext& context,
                              const TensorDescriptor& desc, Location at) {
   std::vector<std::byte> bytes(desc.size_bytes());
   context.download(at, bytes);
-  return widened(bytes, desc.data_type);
+  return upcast(bytes, desc.data_type);
 }
 
 /// Tensors of few bits differ by their rounding at least.

@@ -15,7 +15,7 @@
 namespace traingraph {
 namespace {
 
-// Rates and random state fit, whichever of them a slot stages.
+// Hyperparameters and random state fit, whichever of them a slot stages.
 constexpr std::size_t kMinStaged = 64;
 // The last phase, the gradients that are added to, linked graphs.
 constexpr std::size_t kMaxDependencies = 3;
@@ -44,7 +44,7 @@ void ExecutionState::reset() {
   user_copies_.clear();
   callbacks_.clear();
   depends_on_.clear();
-  rates.forget();
+  hyperparameters.forget();
   drawn = {};
   blocked_ = nullptr;
   stage_.store(Stage::Waiting, std::memory_order_relaxed);
@@ -199,9 +199,10 @@ void ExecutionState::begin() noexcept {
 }
 
 void ExecutionState::give_numbers_back() noexcept {
-  if (rates.counts) TimeSteps::drop(*rates.optimizer, rates.number);
+  if (hyperparameters.counts)
+    TimeSteps::drop(*hyperparameters.optimizer, hyperparameters.number);
   if (drawn.steps) drawn.steps->drop(drawn.number);
-  rates.counts = false;
+  hyperparameters.counts = false;
   drawn.steps = nullptr;
 }
 
@@ -211,15 +212,16 @@ void ExecutionState::take_numbers() noexcept {
     const std::uint64_t now = drawn.number.now();
     if (now != drawn.number.value) std::memcpy(drawn.at, &now, sizeof(now));
   }
-  if (!rates.at) return;
-  const Optimizer& optimizer = *rates.optimizer;
-  const std::uint64_t now = rates.number.now();
-  if (now == rates.number.value) return;
-  float& rate = rates.values[0];
-  rate = rates.rule.at(now);
-  rates.values[1] = optimizer.corrected(rate, now);
-  rates.values[3] = static_cast<float>(now);
-  std::memcpy(rates.at, rates.values.data(), sizeof(rates.values));
+  if (!hyperparameters.at) return;
+  const Optimizer& optimizer = *hyperparameters.optimizer;
+  const std::uint64_t now = hyperparameters.number.now();
+  if (now == hyperparameters.number.value) return;
+  float& rate = hyperparameters.values[0];
+  rate = hyperparameters.rule.at(now);
+  hyperparameters.values[1] = optimizer.corrected(rate, now);
+  hyperparameters.values[3] = static_cast<float>(now);
+  std::memcpy(hyperparameters.at, hyperparameters.values.data(),
+              sizeof(hyperparameters.values));
 }
 
 std::exception_ptr ExecutionState::blocked() noexcept { return blocked_; }
@@ -230,7 +232,7 @@ bool ExecutionState::is_waiting() noexcept {
 }
 
 void ExecutionState::reached(std::size_t mark) {
-  exchange_call.rate = rates.values[0];
+  exchange_call.rate = hyperparameters.values[0];
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const double transfer =

@@ -49,16 +49,16 @@ class ExecutionState final : public Submission, public Computation {
   /// Data that passes and updates stage while earlier ones run: how many
   /// tensors, and how large they are at most.
   struct Hidden {
-    std::size_t count = 1;  // the rates of an update
+    std::size_t count = 1;  // the hyperparameters of an update
     std::size_t bytes = 0;
   };
   /// Room for data like that of `other`, which it has staged, and for hidden
   /// data.
   void prepare_like(DeviceContext& context, const ExecutionState& other,
                     Hidden hidden);
-  /// Of an update that is enqueued, and where its rates were written, with the
-  /// learning rate first. `optimizer` and `at` outlive the work.
-  struct Rates {
+  /// Of an update that is enqueued, and where its hyperparameters were written,
+  /// with the learning rate first. `optimizer` and `at` outlive the work.
+  struct Hyperparameters {
     Optimizer* optimizer = nullptr;
     StepNumber number = {};
     std::byte* at = nullptr;
@@ -110,7 +110,7 @@ class ExecutionState final : public Submission, public Computation {
   std::size_t staging_bytes() const;
 
   const char* call = "execute";  // that enqueued this
-  Rates rates;
+  Hyperparameters hyperparameters;
   Drawn drawn;
   bool is_profiled = false;
   std::shared_ptr<UnitTimes> unit_times;  // null: not measured

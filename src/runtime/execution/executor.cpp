@@ -98,7 +98,7 @@ void Executor::start() {
   forget();
   const auto graph = parts_.batches->main()->compilation.graph;
   random_state_.start(graph->random_state);
-  optimizer_step_.start(graph->rates, parts_.objects.optimizer.get());
+  optimizer_step_.start(graph->hyperparameters, parts_.objects.optimizer.get());
   exchange_turn_.start(graph);
   accumulation_.start(*graph);
   phases_.start(/*keeps_gradients=*/!graph->accumulators.empty());

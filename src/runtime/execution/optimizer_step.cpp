@@ -8,8 +8,9 @@ namespace traingraph {
 void OptimizerStep::stage(const Call& call, HostWriter& writer,
                           ExecutionState& slot) {
   if (!updates(call.segment) || !optimizer_) return;
-  slot.rates.at = writer.room_for(tensor_, sizeof(slot.rates.values));
-  TimeSteps::take_rule(*optimizer_, slot.rates.rule);
+  slot.hyperparameters.at =
+      writer.room_for(tensor_, sizeof(slot.hyperparameters.values));
+  TimeSteps::take_rule(*optimizer_, slot.hyperparameters.rule);
 }
 
 /// An optimizer that linked graphs share advances after the last of them.
@@ -17,18 +18,20 @@ void OptimizerStep::commit(
     const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
   if (!updates(call.segment) || !optimizer_) return;
   const StepNumber number = TimeSteps::next(*optimizer_);
-  ExecutionState::Rates& rates = slot->rates;
-  const float rate = rates.rule.at(number.value);
-  rates.optimizer = optimizer_;
-  rates.number = number;
-  rates.values = {rate, optimizer_->corrected(rate, number.value),
-                  optimizer_->applies_gradient_clipping() ? 1.0f : 0.0f,
-                  static_cast<float>(number.value)};
-  if (rates.at)
-    std::memcpy(rates.at, rates.values.data(), sizeof(rates.values));
+  ExecutionState::Hyperparameters& hyperparameters = slot->hyperparameters;
+  const float rate = hyperparameters.rule.at(number.value);
+  hyperparameters.optimizer = optimizer_;
+  hyperparameters.number = number;
+  hyperparameters.values = {
+      rate, optimizer_->corrected(rate, number.value),
+      optimizer_->applies_gradient_clipping() ? 1.0f : 0.0f,
+      static_cast<float>(number.value)};
+  if (hyperparameters.at)
+    std::memcpy(hyperparameters.at, hyperparameters.values.data(),
+                sizeof(hyperparameters.values));
   if (!linked_.ends_step()) return;
   TimeSteps::advance(*optimizer_);
-  rates.counts = true;
+  hyperparameters.counts = true;
 }
 
 }  // namespace traingraph

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OptimizerStep: the rates of an update and the number of its step. Both are
-// those of when the update is enqueued.
+// OptimizerStep: the hyperparameters of an update and the number of its step.
+// Both are those of when the update is enqueued.
 #pragma once
 
 #include "runtime/execution/participant.h"
@@ -13,8 +13,8 @@ class OptimizerStep final : public Participant {
   explicit OptimizerStep(LinkedParts& linked) : linked_(linked) {}
 
   /// After compile. `optimizer` may be null.
-  void start(TensorIndex rates, Optimizer* optimizer) {
-    tensor_ = rates;
+  void start(TensorIndex hyperparameters, Optimizer* optimizer) {
+    tensor_ = hyperparameters;
     optimizer_ = optimizer;
   }
 

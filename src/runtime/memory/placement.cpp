@@ -134,7 +134,7 @@ void Placement::place_all(const Compilation& compilation,
     }
     if (!is_own(*place->arena)) shared_bytes_ += place->bytes;
   }
-  for (TensorIndex hidden : {graph.rates, graph.random_state}) {
+  for (TensorIndex hidden : {graph.hyperparameters, graph.random_state}) {
     const auto& state = objects.tensors[hidden].state();
     if (!places_[hidden]) places_[hidden] = group(Category::Input).place(state);
   }
@@ -303,12 +303,12 @@ std::size_t Placement::input_bytes(const Compilation& compilation) const {
     sum = checked_align(sum, alignment, kWhat);
     sum = checked_add(sum, checked_align(bytes, alignment, kWhat), kWhat);
   };
-  for (const TensorIndex hidden : {graph.rates, graph.random_state}) {
+  for (const TensorIndex hidden : {graph.hyperparameters, graph.random_state}) {
     add(graph.tensors[hidden].desc);
   }
   for (const Value* value : persistent_values(compilation)) {
-    const bool is_hidden =
-        value->tensor == graph.rates || value->tensor == graph.random_state;
+    const bool is_hidden = value->tensor == graph.hyperparameters ||
+                           value->tensor == graph.random_state;
     if (value->role == Role::Input && !is_hidden) add(value->desc);
   }
   return sum;

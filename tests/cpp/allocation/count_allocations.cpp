@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_SANITIZER 1
@@ -27,11 +27,11 @@ std::atomic<std::size_t> ours{0}, in_engine{0};
 std::atomic<int> num_primitives{0};  // that run now
 constinit thread_local bool runs_primitive = false;
 
-/// All primitives run on the device's one queue, so that a team at work while
-/// one runs is that primitive's.
+/// All primitives run on the device's one queue, so that a thread pool at work
+/// while one runs is that primitive's.
 bool is_in_engine() {
-  return runs_primitive ||
-         (num_primitives > 0 && traingraph::cpu::Team::here().is_in_share);
+  return runs_primitive || (num_primitives > 0 &&
+                            traingraph::cpu::ThreadPool::here().is_in_share);
 }
 
 void count() {

@@ -117,7 +117,7 @@ TEST(Memory, CategoriesAreExact) {
   EXPECT_EQ(report.optimizer_bytes, 2 * parameters);
   EXPECT_EQ(report.statistics_bytes, 0u);
   EXPECT_EQ(report.constant_bytes, 0u);
-  // x, label, and the hidden rates and random state.
+  // x, label, and the hidden hyperparameters and random state.
   EXPECT_EQ(report.input_bytes,
             (64 * 32 + 64 * 64) * 4u + 2 * device_alignment());
   EXPECT_EQ(report.phases.gradient_bytes, parameters);

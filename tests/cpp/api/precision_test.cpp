@@ -181,10 +181,10 @@ TEST_F(LossScale, AnOverflowChangesNothing) {
   EXPECT_EQ(read(net.w()), w);
   EXPECT_EQ(read(net.b()), b);
   EXPECT_EQ(t.loss_scale(), 32768);
-  EXPECT_EQ(t.updates_left_out(), 1);
+  EXPECT_EQ(t.skipped_steps(), 1);
   t.execute(net.inputs, net.labels).wait();
   EXPECT_NE(read(net.w()), w);
-  EXPECT_EQ(t.updates_left_out(), 1);
+  EXPECT_EQ(t.skipped_steps(), 1);
 }
 
 // Adam's step 2 is the second update that counts. The factor is a power of
@@ -250,7 +250,7 @@ TEST_F(LossScale, GradientsAreSeenWithoutIt) {
   const Floats w = host(net.w());
   t.execute_optimizer_update().wait();
   EXPECT_EQ(read(net.w()), w);
-  EXPECT_EQ(t.updates_left_out(), 1);
+  EXPECT_EQ(t.skipped_steps(), 1);
 }
 
 TEST_F(LossScale, IsAPowerOfTwo) {

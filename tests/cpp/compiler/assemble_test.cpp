@@ -335,14 +335,15 @@ TEST(RemoveDeadNodes, KeepsWhatIsReadAndWhatMutates) {
   Program program;
   const ValueId x = program.add_value(Role::Input, {{2}}, "x");
   const ValueId p = program.add_value(Role::Variable, {{2}}, "p");
-  const ValueId rates = program.add_value(Role::Input, {{4}}, "rates");
+  const ValueId hyperparameters =
+      program.add_value(Role::Input, {{4}}, "hyperparameters");
   const auto unary = [&](ValueId v) {
     return program.append_one(OpKind::Unary,
                               ArithmeticAttrs{ArithmeticOperation::Exp}, {v});
   };
   const ValueId a = unary(x), b = unary(a), c = unary(a), g = unary(b);
   program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                 {p, g, kNoValue, rates, kNoValue});
+                 {p, g, kNoValue, hyperparameters, kNoValue});
   unary(c);
   remove_dead_nodes(program, std::vector<ValueId>{kNoValue});
   verify(program);
@@ -375,7 +376,7 @@ TEST(Verify, NamesWhatIsBroken) {
     p.position.phase = Phase::Update;
     p.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
              {p.add_value(Role::Variable, {{2}}, "p"), y, kNoValue,
-              p.add_value(Role::Input, {{4}}, "rates"), kNoValue});
+              p.add_value(Role::Input, {{4}}, "hyperparameters"), kNoValue});
     p.value(p.nodes().back().inputs[0]).role = Role::Constant;
   });
 }

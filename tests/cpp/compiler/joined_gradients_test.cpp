@@ -36,7 +36,7 @@ class JoinedGradients : public ::testing::Test {
     const Shape shape = program.shape(parameter);
     program.append(OpKind::AdamUpdate, AdamUpdateAttrs{},
                    {parameter, gradient, variable(shape, "m"),
-                    variable(shape, "v"), kNoValue, rates, kNoValue});
+                    variable(shape, "v"), kNoValue, hyperparameters, kNoValue});
   }
   std::size_t num_found(bool joins_phases,
                         const std::vector<ValueId>& kept = {}) const {
@@ -47,7 +47,8 @@ class JoinedGradients : public ::testing::Test {
   ValueId table = variable({kCount, kWidth}, "table");
   ValueId ids =
       program.add_value(Role::Input, {{kTokens}, DataType::Int32}, "ids");
-  ValueId rates = program.add_value(Role::Input, {{4}}, "rates");
+  ValueId hyperparameters =
+      program.add_value(Role::Input, {{4}}, "hyperparameters");
 };
 
 TEST_F(JoinedGradients, OfAnEmbeddingInAStep) {

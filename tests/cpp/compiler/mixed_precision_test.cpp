@@ -163,7 +163,7 @@ TEST_F(MixedPrecisionPass, InferenceIsMixedToo) {
   EXPECT_EQ(types(a, OpKind::BatchNorm), Types{kLow});
 }
 
-TEST_F(MixedPrecisionPass, WhatATargetHasNoCodeForIsWidened) {
+TEST_F(MixedPrecisionPass, WhatATargetHasNoCodeForIsUpcast) {
   const Assembled a =
       assembled(PartialTarget({OpKind::BatchNorm, OpKind::BatchNormGradient}));
   for (const Node& node : a.program.nodes()) {

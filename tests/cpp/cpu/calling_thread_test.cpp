@@ -87,7 +87,7 @@ void flush_to_zero(bool flushes) {
 }
 
 TEST(CallingThread, KeepsDenormals) {
-  constexpr std::int64_t kSize = 1 << 16;  // for the whole team
+  constexpr std::int64_t kSize = 1 << 16;  // for the whole thread pool
   const Tensor x({{kSize}}, "x");
   Graph graph;
   const Tensor y = graph.node(

@@ -32,7 +32,7 @@ struct Sum {
   double exact = 0, magnitude = 0, pairwise = 0;
   std::size_t n;
 
-  /// Of float32 terms, and of the same in double.
+  /// The sum of float32 terms, and of the same in double.
   Sum(const Floats& terms, const Doubles& exact_terms) : n(terms.size()) {
     for (double term : exact_terms) {
       exact += term;

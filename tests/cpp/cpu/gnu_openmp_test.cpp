@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// libgomp's functions on the team: what compilers make of parallel regions runs
-// on as many threads as asked for, each knows its number, and a region within
-// another, or without a team, runs on one.
+// libgomp's functions on the thread pool: what compilers make of parallel
+// regions runs on as many threads as asked for, each knows its number, and a
+// region within another, or without a thread pool, runs on one.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <vector>
 
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names
 extern "C" {
@@ -52,10 +52,10 @@ void region(void* data) {
   traingraph_GOMP_barrier();
 }
 
-TEST(GnuOpenMP, RunsARegionOnTheTeam) {
-  Team team(kSize);
-  const Team::Driver driver(team);
-  Team::here().num_primitive_threads = kSize;
+TEST(GnuOpenMP, RunsARegionOnTheThreadPool) {
+  ThreadPool pool(kSize);
+  const ThreadPool::Driver driver(pool);
+  ThreadPool::here().num_primitive_threads = kSize;
   for (int job = 0; job < 200; ++job) {
     for (int threads : {2, kSize}) {
       Seen seen;
@@ -66,7 +66,7 @@ TEST(GnuOpenMP, RunsARegionOnTheTeam) {
       EXPECT_EQ(seen.wrong, 0);
     }
   }
-  Team::here().num_primitive_threads = 1;
+  ThreadPool::here().num_primitive_threads = 1;
 }
 
 TEST(GnuOpenMP, TheNumberOfThreadsIsTheDevices) {
@@ -75,7 +75,7 @@ TEST(GnuOpenMP, TheNumberOfThreadsIsTheDevices) {
   EXPECT_EQ(traingraph_omp_get_max_threads(), before);
 }
 
-TEST(GnuOpenMP, RunsAloneWithoutATeam) {
+TEST(GnuOpenMP, RunsAloneWithoutAThreadPool) {
   Seen seen;
   traingraph_GOMP_parallel(region, &seen, kSize, 0);
   EXPECT_EQ(seen.count, 1);

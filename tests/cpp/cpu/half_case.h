@@ -49,7 +49,7 @@ struct Exact {
     value += term;
     size += std::abs(term);
   }
-  /// After a sum of up to thousands of terms in float32.
+  /// The error after a sum of up to thousands of terms in float32.
   double float_error() const { return 0x1p-21 * size; }
 };
 using Exacts = std::vector<Exact>;
@@ -96,7 +96,7 @@ struct HalfCase {
     EXPECT_TRUE(run.has_intact_guards());
     return run;
   }
-  /// Of the result alone; twice, once in place, which gives the same bits.
+  /// Computes the result alone twice, once in place, which gives the same bits.
   std::vector<T> result(ValueId y) {
     const auto bits = [](const std::vector<T>& values) {
       std::vector<std::uint16_t> all;

@@ -193,7 +193,7 @@ TYPED_TEST(HalfLoops, NormsOfRows) {
   }
 }
 
-// With the ReLU behind it, as one unit in either phase.
+// A batch normalization and the ReLU behind it are one unit in either phase.
 TYPED_TEST(HalfLoops, BatchNorms) {
   constexpr std::int64_t kBatch = 2, kChannels = 19, kInner = 35;
   constexpr double kCount = kBatch * kInner;

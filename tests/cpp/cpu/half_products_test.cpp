@@ -227,7 +227,8 @@ TYPED_TEST(HalfConvolutions, InputGradientsAreRoundedOnce) {
   }
 }
 
-// With their casts and the gradient of the bias: one unit, but for layouts.
+// Convolutions are one unit with their casts and the gradient of the bias, but
+// for layouts.
 TYPED_TEST(HalfConvolutions, WeightsGradientsAreFloat32BehindACast) {
   for (const ConvolutionCase& c : kConvolutions) {
     SCOPED_TRACE(c.x.to_string() + " * " + c.w.to_string());
@@ -261,8 +262,8 @@ TYPED_TEST(HalfConvolutions, WeightsGradientsAreFloat32BehindACast) {
   }
 }
 
-// With AMX, oneDNN leaves the gradient of taps that read only padding as it
-// was, and ends the process where a window does.
+// oneDNN with AMX leaves the gradient of taps that read only padding as it was,
+// and ends the process where a window does.
 TYPED_TEST(HalfConvolutions, AreFloat32WhereSomethingReadsOnlyPadding) {
   const auto computes = [&](const ConvolutionCase& c) {
     HalfCase<TypeParam> test;
@@ -320,8 +321,8 @@ TYPED_TEST(HalfConvolutions, CastsOfWeightsAreReorders) {
 template <class T>
 class HalfNotes : public ::testing::Test {
  protected:
-  /// Of a program of one product and, perhaps, a convolution, whose casts the
-  /// compiler would have added.
+  /// The notes on a program of one product and, perhaps, a convolution, whose
+  /// casts the compiler would have added.
   static std::vector<std::string> notes(bool convolves) {
     HalfCase<T> test;
     Program& program = test.program;

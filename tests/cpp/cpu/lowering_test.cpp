@@ -50,7 +50,7 @@ TEST(Lowering, KeepsLayoutsBetweenConvolutions) {
   const ValueId y = block(block(block(x)));
   const ProgramRun run = test.run({y});
   expect_sound(program, run.lowered());
-  // At most: x and w once on the way in, y on the way out.
+  // There is at most one for x and w on the way in, and for y on the way out.
   EXPECT_LE(run.num_reorders(), 3);
   EXPECT_GE(run.lowered().storage_of[y], 0);
 }
@@ -87,9 +87,9 @@ TEST(Lowering, ReordersAVariableAgainAfterItsUpdate) {
   const ValueId x = test.input({2, 32, 8, 8});
   const ValueId w = test.input({32, 32, 3, 3}, Role::Variable);
   const ValueId g = test.input({32, 32, 3, 3});
-  const ValueId rates =
-      test.program.add_value(Role::Input, {{4}, DataType::Float32}, "rates");
-  test.data.emplace_back(rates, Floats{1, 1, 0, 0});
+  const ValueId hyperparameters = test.program.add_value(
+      Role::Input, {{4}, DataType::Float32}, "hyperparameters");
+  test.data.emplace_back(hyperparameters, Floats{1, 1, 0, 0});
   Program& program = test.program;
   const ValueId before =
       program.append_one(OpKind::Convolution2d, kSame, {x, w});
@@ -97,7 +97,7 @@ TEST(Lowering, ReordersAVariableAgainAfterItsUpdate) {
       program.append_one(OpKind::Reshape, ShapeAttrs{{-1}}, {w});
   program.position.phase = Phase::Update;
   program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                 {w, g, kNoValue, rates, kNoValue});
+                 {w, g, kNoValue, hyperparameters, kNoValue});
   program.position.phase = Phase::Forward;
   const ValueId after =
       program.append_one(OpKind::Convolution2d, kSame, {x, w});

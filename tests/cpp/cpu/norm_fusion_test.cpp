@@ -270,7 +270,7 @@ Form sum_relu() { return {"", {4, 3, 9, 7}, false, true, false, 0.0f}; }
 TEST(NormFusionRule, KeepsWhatOthersRead) {
   Chain chain(sum_relu());
   Program& p = chain.test.program;
-  // Of the norm's result, and of the sum's.
+  // The exponentials of the norm's result, and of the sum's.
   const ValueId of_n = p.append_one(
       OpKind::Unary, ArithmeticAttrs{ArithmeticOperation::Exp}, {chain.n});
   EXPECT_TRUE(has(units(p, {chain.y, of_n}), "batch_norm"));

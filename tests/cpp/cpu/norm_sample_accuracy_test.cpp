@@ -135,7 +135,7 @@ TEST_P(SampleNormAccuracy, LosesNoDigits) {
     const Sum product =
         sum_of(count, [&](auto i) { return g[at(i)] * normalized[at(i)]; });
     ASSERT_NEAR(dbeta[p], gradient.exact, allowed(gradient));
-    // Also where every term is 0.
+    // This holds where every term is 0, too.
     ASSERT_NEAR(dgamma[p], product.exact,
                 allowed(product) + 1e-9 * gradient.magnitude);
   }

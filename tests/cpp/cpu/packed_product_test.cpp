@@ -86,7 +86,7 @@ void check_packed(const Data& data) {
                packed.data() + j * size.depth);
   }
   std::vector<float> z(size.rows * size.columns, 5);
-  // As two threads would.
+  // Two threads would divide it so.
   const std::int64_t middle = panels / 2;
   multiply_packed<kFloats>(size, data.left(), packed.data(), z.data(), 0,
                            middle);

@@ -30,7 +30,7 @@ constexpr std::array<RecurrentSize, 4> kSizes{{
 }};
 #endif
 
-// Of dropout, for failures that can be repeated.
+// The seed of dropout is fixed, for failures that can be repeated.
 constexpr std::int64_t kSeed = 3;
 
 /// What oneDNN sums up in which order depends on threads (with AVX2, not with

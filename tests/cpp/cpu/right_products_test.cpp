@@ -9,7 +9,7 @@
 namespace traingraph::cpu {
 namespace {
 
-/// As sgemm(), by the definition.
+/// Does what sgemm() does, by the definition.
 void multiply(const ProductSize& size, float alpha, const BlasOperand& x,
               const BlasOperand& y, float* z, std::int64_t z_row, bool adds) {
   for (std::int64_t i = 0; i < size.rows; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Short turns end with the object, and leave all else of the thread as it was.
-#include "cpu/team/short_turns.h"
+#include "cpu/thread_pool/short_turns.h"
 
 #include <gtest/gtest.h>
 

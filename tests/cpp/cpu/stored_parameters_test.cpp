@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Updates of parameters that are stored in 16 bits: computed in float32 from
-// the widened values, and rounded once.
+// the upcast values, and rounded once.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace traingraph::cpu {
 namespace {
 
 using Floats = std::vector<float>;
-constexpr float kRates[kNumRates] = {0.05f, 0.03f, 1, 0};
+constexpr float kHyperparameters[kNumHyperparameters] = {0.05f, 0.03f, 1, 0};
 
 /// No multiple of a vector or a tile, and of more than one thread.
 constexpr std::int64_t kSizes[] = {1, 37, kUpdateTile, 3 * kUpdateTile + 5,
@@ -84,7 +84,7 @@ template <class Attrs>
 void expect_all(const Attrs& attrs, bool has_momentum) {
   visit_step(attrs, has_momentum, [&]<class Step>(std::type_identity<Step>) {
     const float scale = 0.75f;
-    const Step step(attrs, kRates, &scale);
+    const Step step(attrs, kHyperparameters, &scale);
     for (const std::int64_t n : kSizes) {
       expect_one_rounding<bfloat16>(step, n);
       expect_one_rounding<float16>(step, n);
@@ -129,14 +129,15 @@ void expect_near_double(double unit_roundoff) {
   State<T, Step> state(kCount);
   const State<T, Step> before(kCount);
   const Floats gradient = random_floats(kCount, 9);
-  state.update(Step(attrs, kRates, nullptr), type_of<T>(), gradient.data());
+  state.update(Step(attrs, kHyperparameters, nullptr), type_of<T>(),
+               gradient.data());
   for (std::size_t i = 0; i < kCount; ++i) {
     const double p = before.p[i], b1 = attrs.beta1, b2 = attrs.beta2;
     const double g = 0.5 * gradient[i] + 0.125 * p;
     const double m = b1 * before.slots[0][i] + (1 - b1) * g;
     const double v = b2 * before.slots[1][i] + (1 - b2) * g * g;
-    const double exact =
-        p - static_cast<double>(kRates[1]) * m / (std::sqrt(v) + attrs.epsilon);
+    const double exact = p - static_cast<double>(kHyperparameters[1]) * m /
+                                 (std::sqrt(v) + attrs.epsilon);
     // Terms that cancel are of the size of p and of the step.
     const double floats = 4e-7 * (std::fabs(p) + std::fabs(m));
     ASSERT_NEAR(state.p[i], exact, unit_roundoff * std::fabs(exact) + floats)
@@ -151,8 +152,8 @@ TEST(StoredParameters, AdamAgainstDouble) {
 
 // A step that leaves the range is infinite, as it would be in float32.
 TEST(StoredParameters, InfinityAndNaNStayThemselves) {
-  const SgdStep<RegularizationType::None> step(SgdUpdateAttrs{}, kRates,
-                                               nullptr);
+  const SgdStep<RegularizationType::None> step(SgdUpdateAttrs{},
+                                               kHyperparameters, nullptr);
   std::vector<float16> p{float16(1), float16(65504)};
   const Floats gradient{std::nanf(""), -1e9f};
   update_all(step, 2,

@@ -50,7 +50,7 @@ void expect_rounded_once(const Halves& got, const Doubles& exact,
   }
 }
 
-TEST(StoredTypes, AnElementIsWidenedAndRounded) {
+TEST(StoredTypes, AnElementIsUpcastAndRounded) {
   constexpr std::int64_t kSize = 1000;
   const Halves x = random_halves(kSize), y = random_halves(kSize, 2, 2);
   Halves mapped(kSize), zipped(kSize);

@@ -70,7 +70,7 @@ class FilterTest : public CoreTest {
   /// The values of a source by image.
   const Tensors& values(MPSNNImageNode* node);
 
-  /// Of several results, in one graph and one run, by image. `states` are
+  /// Gives several results of one graph and one run, by image. `states` are
   /// batches of source states.
   std::vector<Tensors> run(NSArray<MPSNNImageNode*>* results,
                            NSArray* states = nil);
@@ -80,7 +80,8 @@ class FilterTest : public CoreTest {
 
   void expect_forward(MPSNNFilterNode* node, const Formula& formula,
                       double tolerance = kTolerance);
-  /// Also the gradients of every source, which the plural call returns.
+  /// Checks the gradients of every source as well, which the plural call
+  /// returns.
   void expect_filter(MPSNNFilterNode* node, const Formula& formula,
                      double tolerance = kTolerance);
   /// `gradients` are those of `sources` by `incoming`, in order.

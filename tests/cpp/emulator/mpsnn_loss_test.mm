@@ -221,7 +221,7 @@ TEST_F(LossTest, CallbackGivesTheWeight) {
   MPSNNImageNode* g = incoming_of(node, reduced(s));
   MPSNNLossGradientNode* gradient = [node gradientFilterWithSource:g];
   EXPECT_EQ([gradient propertyCallBack], callback);
-  // Without one of its own it learns the weight from the state.
+  // It learns the weight from the state when it has none of its own.
   [gradient setPropertyCallBack:nil];
   expect_gradients([node sourceImages], g, [NSArray arrayWithObject:gradient],
                    summed(s));

@@ -172,7 +172,7 @@ TEST_F(NeuronTest, GradientCalls) {
               [gradient gradientFilterWithSource:g];
             }),
             "");
-  // As large as the forward result it must be.
+  // It must be as large as the forward result.
   MPSNNFilterNode* wrong =
       [[MPSCNNNeuronReLUNode nodeWithSource:image({2, 3, 4})]
           gradientFilterWithSource:image({2, 3, 5})];

@@ -46,7 +46,7 @@ double where_largest(const Values& v) {
 
 enum class Axis { kRow, kColumn, kChannels, kPixels };
 
-/// Over the part of the image from (top, left) on.
+/// Reduces the part of the image from (top, left) on.
 Formula reduced(Axis axis, Operation operation, std::int64_t top = 0,
                 std::int64_t left = 0, std::int64_t height = 99,
                 std::int64_t width = 99) {
@@ -156,7 +156,7 @@ TEST_F(ReductionTest, OnlyTheSpatialMeanHasAGradient) {
   EXPECT_NE(refusal_of([nothing resultImage]), "");
 }
 
-/// Between the samples around a position; ends are repeated.
+/// Interpolates between the samples around a position; ends are repeated.
 double interpolate(const Tensor& t, std::int64_t c, double y, double x) {
   y = std::clamp(y, 0.0, double(t.extent.height - 1));
   x = std::clamp(x, 0.0, double(t.extent.width - 1));

@@ -89,7 +89,7 @@ TEST_F(StructureTest, ReshapeKeepsTheOrderOfRowsColumnsChannels) {
             "");
 }
 
-/// Which sample an index outside stands for; -1: none.
+/// Says which sample an index outside stands for; -1: none.
 std::int64_t sample(std::int64_t at, std::int64_t length,
                     MPSImageEdgeMode mode) {
   if (at >= 0 && at < length) return at;

@@ -35,7 +35,7 @@
 @interface TestGpuConvolution : TestConvolution
 @end
 
-/// The same, after the command buffer.
+/// Learns after the command buffer.
 @interface TestCpuConvolution : TestConvolution
 @end
 
@@ -57,7 +57,7 @@ class MpsnnTest : public CoreTest {
   std::vector<float> random(int count, float low = -1, float high = 1);
   std::vector<std::vector<float>> random_batch(int images, Size size);
 
-  /// In float32.
+  /// Makes a graph that computes in float32.
   MPSNNGraph* graph(MPSNNImageNode* result);
   MPSNNGraph* graph(NSArray<MPSNNImageNode*>* results);
   /// Encodes and waits until it is done, handlers included.

@@ -25,7 +25,7 @@ const Half kHalves[] = {
     {MPSDataTypeFloat16, [](float x) -> double { return float16(x); }},
     {MPSDataTypeBFloat16, [](float x) -> double { return bfloat16(x); }}};
 
-/// Of numbers that the type holds.
+/// Rounds to numbers that the type holds.
 Values rounded(const Half& half, Values values) {
   for (double& x : values) x = half.rounded(static_cast<float>(x));
   return values;

@@ -133,18 +133,18 @@ TYPED_TEST(HalfTensors, KnowWhetherAllIsFinite) {
   EXPECT_FALSE(is_valid(std::nanf("")));
 }
 
-TYPED_TEST(HalfTensors, FloatsAreStoredAndWidened) {
+TYPED_TEST(HalfTensors, FloatsAreStoredAndUpcast) {
   const std::vector<float> values{1, -2.5f, 1e-3f, 100};
   std::vector<std::byte> stored(2 * values.size());
   store_floats(values, this->kType, stored, "op", "x");
-  const std::vector<float> wide = widened(stored, this->kType);
+  const std::vector<float> wide = upcast(stored, this->kType);
   for (std::size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(wide[i], static_cast<float>(TypeParam(values[i])));
   }
   const std::vector<float> large{1, std::numeric_limits<float>::max()};
   EXPECT_THROW(store_floats(large, this->kType, stored, "op", "x"),
                InvalidArgument);
-  EXPECT_THROW(widened(stored, DataType::Int8), DTypeError);
+  EXPECT_THROW(upcast(stored, DataType::Int8), DTypeError);
 }
 
 }  // namespace

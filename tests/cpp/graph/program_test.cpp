@@ -148,9 +148,9 @@ TEST_F(ProgramTest, RejectsTheAttributesOfAnotherOp) {
 
 TEST_F(ProgramTest, RejectsWritingSomethingThatIsNoVariable) {
   const ValueId g = input({8});
-  const ValueId rates = input({4});
+  const ValueId hyperparameters = input({4});
   const auto info = error_of<InvalidArgument>(
-      OpKind::SgdUpdate, SgdUpdateAttrs{}, {g, g, kNoValue, rates});
+      OpKind::SgdUpdate, SgdUpdateAttrs{}, {g, g, kNoValue, hyperparameters});
   expect_info(info, "sgd_update", "node",
               "input \"parameter\" is written by this op", "a variable",
               "an input \"input\"");
@@ -159,9 +159,9 @@ TEST_F(ProgramTest, RejectsWritingSomethingThatIsNoVariable) {
 TEST_F(ProgramTest, AVariableMayBeWritten) {
   const ValueId w = variable({8});
   const ValueId g = input({8});
-  const ValueId rates = input({4});
+  const ValueId hyperparameters = input({4});
   const auto results = program_.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                                       {w, g, kNoValue, rates});
+                                       {w, g, kNoValue, hyperparameters});
   EXPECT_TRUE(results.empty());
   EXPECT_TRUE(mutates(program_.node(0), 0));
   EXPECT_FALSE(mutates(program_.node(0), 1));

@@ -39,7 +39,7 @@ TEST(Optimizers, AttributesComeFromTheDescriptor) {
   const auto sgd =
       std::get<SgdUpdateAttrs>(SGD(descriptor, 0.9f, true).attributes());
   EXPECT_EQ(sgd.gradient_rescale, 0.25f);
-  EXPECT_TRUE(sgd.clips_by_value);  // the switch is in the rates
+  EXPECT_TRUE(sgd.clips_by_value);  // the switch is in the hyperparameters
   EXPECT_EQ(sgd.gradient_clip_max, 3);
   EXPECT_EQ(sgd.gradient_clip_min, -2);
   EXPECT_EQ(sgd.regularization_type, RegularizationType::L2);

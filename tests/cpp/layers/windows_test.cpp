@@ -59,7 +59,7 @@ TEST(CeilMode, CountsAWindowThatEndsBehindTheImage) {
   EXPECT_EQ(shape_after(pooling(d), {2, 3, 8, 7}), (Shape{2, 3, 3, 3}));
   d.ceil_mode = true;
   EXPECT_EQ(shape_after(pooling(d), {2, 3, 8, 7}), (Shape{2, 3, 4, 4}));
-  // Not one that begins behind it: of 5 samples the third begins at 6.
+  // No window begins behind the image: of 5 samples the third begins at 6.
   d.strides = {3, 3};
   EXPECT_EQ(shape_after(pooling(d), {2, 3, 6, 5}), (Shape{2, 3, 2, 2}));
   const auto max = std::make_shared<MaxPooling>(

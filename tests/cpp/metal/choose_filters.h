@@ -90,17 +90,18 @@ class ChooseFilters : public ::testing::Test {
         if (value == kNoValue) continue;
         program().append(OpKind::SgdUpdate, SgdUpdateAttrs{},
                          {value_of(filters[gradient->of].parameters, role),
-                          value, kNoValue, rates(), scale},
+                          value, kNoValue, hyperparameters(), scale},
                          filters[gradient->of].label + "." + role);
       }
     }
   }
 
-  ValueId rates() {
-    if (rates_ == kNoValue) {
-      rates_ = program().add_value(Role::Input, {{4}}, "rates");
+  ValueId hyperparameters() {
+    if (hyperparameters_ == kNoValue) {
+      hyperparameters_ =
+          program().add_value(Role::Input, {{4}}, "hyperparameters");
     }
-    return rates_;
+    return hyperparameters_;
   }
 
   Program& program() { return nodes_->program(); }
@@ -110,7 +111,7 @@ class ChooseFilters : public ::testing::Test {
   std::vector<GpuUnit> cut(bool joins = true) {
     return partition(program(), options(joins), limits);
   }
-  /// Of the first filter of a class.
+  /// The reason of the first filter of a class.
   std::string reason(const std::string& class_name, bool joins = true) {
     const auto at = std::ranges::find(indices_, class_name);
     EXPECT_NE(at, indices_.end()) << class_name;
@@ -139,7 +140,7 @@ class ChooseFilters : public ::testing::Test {
   std::optional<nodes::NodeProgram> nodes_;
   std::vector<std::string> indices_;  // classes of the filters
   std::vector<ValueId> kept_;
-  ValueId rates_ = kNoValue;
+  ValueId hyperparameters_ = kNoValue;
 };
 
 }  // namespace traingraph::metal

@@ -21,7 +21,7 @@ TEST_F(ChooseFilters, ANetworkWithItsGradientAndUpdatesIsOneUnit) {
   EXPECT_EQ(unit.filters.size(), filters.size());
   // The image, two sets of parameters and the labels.
   EXPECT_EQ(unit.feeds.size(), 6u);
-  EXPECT_EQ(std::ranges::count(unit.feeds, rates_), 0);
+  EXPECT_EQ(std::ranges::count(unit.feeds, hyperparameters_), 0);
   // The loss and four gradients, which the updates read.
   EXPECT_EQ(unit.targets.size(), 5u);
   EXPECT_EQ(std::ranges::count(unit.targets, kept_[0]), 1);
@@ -31,7 +31,7 @@ TEST_F(ChooseFilters, ANetworkWithItsGradientAndUpdatesIsOneUnit) {
   EXPECT_EQ(unit.updates[0].updated,
             (std::vector{value_of(filters[0].parameters, "weights"),
                          value_of(filters[0].parameters, "biases")}));
-  EXPECT_EQ(std::ranges::count(unit.updates[0].feeds, rates_), 1);
+  EXPECT_EQ(std::ranges::count(unit.updates[0].feeds, hyperparameters_), 1);
   EXPECT_TRUE(unit.updates[0].targets.empty());
   EXPECT_EQ(unit.updates[1].updates_filter, 3);
 }
@@ -92,7 +92,7 @@ TEST_F(ChooseFilters, WhatIsRefusedSplitsAndTheRestStays) {
 TEST_F(ChooseFilters, UpdatesThatNeedOtherGradientsStayOutside) {
   add_network();
   program().position = {.phase = Phase::Update, .name = "clip"};
-  std::vector<ValueId> norms{rates()};
+  std::vector<ValueId> norms{hyperparameters()};
   for (const ImageFilter& filter : program().filters->filters) {
     for (const auto& [role, value] : filter.parameter_gradients) {
       if (value == kNoValue) continue;

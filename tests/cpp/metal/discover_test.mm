@@ -56,7 +56,7 @@ TEST_F(Discover, AnOlderFamily) {
   expect_reason("virtual machine");
 }
 
-// As on hosted CI: the device is there, the first heap is nil.
+// Hosted CI is so: the device is there, the first heap is nil.
 TEST_F(Discover, NoHeaps) {
   make_virtual();
   emulator::set_has_heaps(false);

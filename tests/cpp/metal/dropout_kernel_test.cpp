@@ -15,7 +15,7 @@
 // The shading language's keywords are macros here: nothing else comes after.
 #include <metal_stdlib>
 
-// Not the name of the emulator's own copy.
+// The emulator's own copy has another name.
 namespace dropout_kernel_test {
 using namespace ::metal;
 #define TRAINGRAPH_MSL(...) __VA_ARGS__

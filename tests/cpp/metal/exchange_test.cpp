@@ -36,9 +36,9 @@ TEST_F(Exchange, ABucketIsSentWhenTheNextUnitIsOnItsWay) {
   encodes.clear();
   before = emulator::counters().encodes;
   net.step().wait();
-  // Of the forward pass, of the units up to the one that ends with the bucket,
-  // and of the next one. Two buckets are complete at once, and nothing follows
-  // the last.
+  // There are those of the forward pass, of the units up to the one that ends
+  // with the bucket, and of the next one. Two buckets are complete at once, and
+  // nothing follows the last.
   ASSERT_EQ(encodes.size(), 5u);
   EXPECT_EQ(encodes, (std::vector<long>{3, 4, 4, 5, 5}));
 }

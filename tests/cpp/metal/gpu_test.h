@@ -62,7 +62,7 @@ class SmallNet {
     return floats_of(t->execute(inputs_, {}, {}, options).result().output("y"));
   }
 
-  /// On the device, one after the other.
+  /// Reads the parameters on the device, one after the other.
   Floats parameters() const { return read_all(t->parameters()); }
   Floats statistics() const {
     return read_all({norm_->mean(), norm_->variance()});
@@ -113,7 +113,7 @@ struct Twins {
   }
   /// float32 sums in another order; a few steps.
   void expect_equal() { expect_near(gpu.parameters(), cpu.parameters(), 1e-5); }
-  /// After failures: the next masks are the same again.
+  /// Makes the next masks the same again after failures.
   void align() { gpu.t->set_random_step(cpu.t->random_step()); }
 
   SmallNet gpu, cpu;

@@ -153,7 +153,7 @@ TEST(HalfPrecision, SumsOfTilesAreRoundedOnce) {
 }
 
 TEST(HalfPrecision, ScaledProductsAreRoundedOnce) {
-  // Without the scale, 180000 is beyond float16; the bias comes after it.
+  // 180000, without the scale, is beyond float16; the bias comes after it.
   MatMulAttrs attrs;
   attrs.alpha = 0.125f;
   const Operand x{{1, 8}, {150}, Float16}, y{{8, 1}, {150}, Float16};
@@ -162,7 +162,7 @@ TEST(HalfPrecision, ScaledProductsAreRoundedOnce) {
   EXPECT_EQ(
       run_on_gpu(OpKind::MatMul, attrs, {x, y, {{1}, {3}, Float16}}).at(0),
       round_to(Float16, 22503));
-  // Without the scale, 0.
+  // It would be 0 without the scale.
   attrs.alpha = 1e6f;
   const Operand small{{1, 1}, {0x1p-14}, Float16};
   EXPECT_EQ(run_on_gpu(OpKind::MatMul, attrs, {small, small}).at(0),

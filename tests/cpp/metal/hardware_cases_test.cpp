@@ -16,7 +16,7 @@ namespace {
 
 using emulator::Imitation;
 
-/// False when the device refuses the case.
+/// Returns false when the device refuses the case.
 bool check(const OpCase& op_case, const CaseProgram& built,
            const std::shared_ptr<DeviceContext>& gpu) {
   const Node& node = built.program.node(built.node);

@@ -67,7 +67,7 @@ std::function<FilterNode(const ImageNode&)> normalization() {
   };
 }
 
-/// Of the image and what a sigmoid makes of it.
+/// The sources are the image and what a sigmoid makes of it.
 template <class Node>
 std::function<FilterNode(const ImageNode&)> of_two() {
   return [](const ImageNode& x) -> FilterNode {

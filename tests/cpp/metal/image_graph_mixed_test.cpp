@@ -146,7 +146,7 @@ TEST_F(ImageGraphMixed, AForwardLossWithItsMean) {
   EXPECT_EQ(run.num_images, 0);
 }
 
-/// Only the updates are.
+/// Only the updates are needed.
 TEST_F(ImageGraphMixed, GradientsOfImagesThatNobodyNeeds) {
   for (int kind = 0; kind < 3; ++kind) {
     const Trained run = check([&](Net& net) {
@@ -193,7 +193,7 @@ TEST_F(ImageGraphMixed, StatesThatRunsReturn) {
     net.train(LossNode(norm.result_image(), net.t, {}));
   });
   EXPECT_EQ(run.num_others, 0);
-  // That of the image, of beta and of gamma, and the loss.
+  // There are the gradients of the image, of beta and of gamma, and the loss.
   EXPECT_GE(run.results.size(), 3u * 3 + 4);
 }
 

@@ -124,8 +124,9 @@ TEST_F(ImageGraph, TrainsAsTheCpuDoes) {
 }
 
 TEST_F(ImageGraph, OnlyTheBorderIsCopied) {
-  // In: the image, the labels. Out: the loss, the gradient of the image, and
-  // the last result of the forward phase, which every training graph keeps.
+  // The image and the labels go in; the loss, the gradient of the image, and
+  // the last result of the forward phase, which every training graph keeps,
+  // come out.
   EXPECT_EQ(Net(Device::gpu()).image_copies(), 5);
   EXPECT_EQ(Net(Device::gpu(), /*uses_mpsnn=*/false).image_copies(), 0);
 }

@@ -34,7 +34,8 @@ class InPlace : public ::testing::Test {
   NodeId update(ValueId parameter, ValueId gradient, ValueId scale = kNoValue) {
     program.position.phase = Phase::Update;
     program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                   {parameter, gradient, kNoValue, rates, scale}, "update");
+                   {parameter, gradient, kNoValue, hyperparameters, scale},
+                   "update");
     return last();
   }
   NodeId accumulate(ValueId sum, ValueId gradient, ValueId by) {
@@ -47,7 +48,7 @@ class InPlace : public ::testing::Test {
   }
   ValueId clip_scale(ValueId norm) {
     return program.append_one(OpKind::ClipScale, ClipScaleAttrs{},
-                              {rates, norm}, "scale");
+                              {hyperparameters, norm}, "scale");
   }
 
   /// All in one unit.
@@ -66,7 +67,7 @@ class InPlace : public ::testing::Test {
   GpuLimits limits;
   Program program;
   ValueId x = value(Role::Input, {5}, "x"),
-          rates = value(Role::Input, {4}, "rates"),
+          hyperparameters = value(Role::Input, {4}, "hyperparameters"),
           list = value(Role::Input, {8}, "list"),
           factors = value(Role::Input, {2}, "factors"),
           p = value(Role::Variable, {5}, "p"),
@@ -89,7 +90,7 @@ TEST_F(InPlace, NormsAndTheirScaleAreOfTheExecutable) {
   const Nodes updates{update(p, dp, scale)};
   const GpuUnit all = unit();
   EXPECT_EQ(in_place_of(all), updates);
-  EXPECT_EQ(all.feeds, (Values{x, rates}));
+  EXPECT_EQ(all.feeds, (Values{x, hyperparameters}));
   EXPECT_EQ(all.targets, (Values{dp, scale}));
 }
 
@@ -162,7 +163,7 @@ TEST_F(InPlace, NoneWithoutKernels) {
   limits.uses_update_kernels = false;
   update(p, dp);
   EXPECT_TRUE(unit().in_place.empty());
-  EXPECT_EQ(unit().feeds, (Values{x, p, rates}));
+  EXPECT_EQ(unit().feeds, (Values{x, p, hyperparameters}));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ class Late : public ::testing::Test {
   NodeId update(ValueId parameter, ValueId gradient) {
     program.position.phase = Phase::Update;
     program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                   {parameter, gradient, kNoValue, rates, kNoValue}, "update");
+                   {parameter, gradient, kNoValue, hyperparameters, kNoValue},
+                   "update");
     return last();
   }
   NodeId accumulate(ValueId gradient) {
@@ -63,7 +64,7 @@ class Late : public ::testing::Test {
   LowerOptions options{.kept = {}, .joins_phases = true, .max_gpu_ms = 1e-9};
   Program program;
   ValueId x = value(Role::Input, {5}, "x"),
-          rates = value(Role::Input, {4}, "rates"),
+          hyperparameters = value(Role::Input, {4}, "hyperparameters"),
           factors = value(Role::Input, {2}, "factors"),
           p = value(Role::Variable, {5}, "p"),
           q = value(Role::Variable, {5}, "q"),

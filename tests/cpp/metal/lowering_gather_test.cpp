@@ -60,7 +60,7 @@ TEST(GatherLowering, KeepsTheLastOfManySources) {
             (Values{0, 0, 0, 0, 7, 9}));
 }
 
-/// Of (5, 1) and the like, along each axis.
+/// Gathers columns, (5, 1) and the like, along each axis.
 void expect_columns_gathered(const std::shared_ptr<DeviceContext>& gpu) {
   const Operand at{{3}, {4, 0, 4}, DataType::Int32};
   const Operand column{{5, 1}, {1, 2, 3, 4, 5}};

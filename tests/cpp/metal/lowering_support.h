@@ -23,7 +23,7 @@ using Results = std::vector<std::vector<double>>;
 Results run_op_on(DeviceType device, OpKind op, const Attributes& attrs,
                   const std::vector<Operand>& operands);
 
-/// The same on a device that only the test knows.
+/// Runs the op on a device that only the test knows.
 Results run_op_in(const std::shared_ptr<DeviceContext>& device, OpKind op,
                   const Attributes& attrs,
                   const std::vector<Operand>& operands);

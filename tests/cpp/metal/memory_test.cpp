@@ -19,7 +19,7 @@ TEST_F(GpuMemory, PredictedIsAllocatedIsCounted) {
   emulator::wait_until_idle();
   const std::size_t before = emulator::allocated_bytes();
   const auto count = [&](SmallNet& net) {
-    // Also until the queue has let go of what it finished.
+    // Waits until the queue has let go of what it finished.
     Device::gpu().synchronize();
     emulator::wait_until_idle();
     const MemoryReport report = net.t->memory();
@@ -99,7 +99,7 @@ TEST_F(GpuMemory, VariablesInputsAndResultsHaveHeapsOfTheirOwn) {
   }
 }
 
-// From macOS 15 on: memory that is not used for a while stays resident.
+// Memory that is not used for a while stays resident from macOS 15 on.
 TEST_F(GpuMemory, AllHeapsAreResident) {
   const auto expect_all = [] {
     EXPECT_EQ(emulator::heaps_not_resident(), std::vector<std::string>());

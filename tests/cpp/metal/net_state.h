@@ -29,7 +29,7 @@ inline NetState state_of(const SmallNet& net) {
   return state;
 }
 
-/// As from a checkpoint.
+/// Sets the state as a checkpoint does.
 inline void restore(SmallNet& net, const NetState& state) {
   std::vector<NamedData> from;
   for (std::size_t i = 0; i < state.names.size(); ++i) {

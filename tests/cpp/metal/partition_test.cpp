@@ -48,7 +48,7 @@ class Partition : public ::testing::Test {
   void update(ValueId parameter, ValueId gradient) {
     program.position.layer = 0;
     program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                   {parameter, gradient, kNoValue, rates, kNoValue},
+                   {parameter, gradient, kNoValue, hyperparameters, kNoValue},
                    program.value(parameter).name);
   }
   ValueId value(Role role, Shape shape, const char* name,
@@ -70,7 +70,7 @@ class Partition : public ::testing::Test {
   ValueId x = value(Role::Input, {8, 4}, "x"),
           label = value(Role::Input, {8, 3}, "label"),
           state = value(Role::Input, {4}, "state", DataType::Int32),
-          rates = value(Role::Input, {4}, "rates"),
+          hyperparameters = value(Role::Input, {4}, "hyperparameters"),
           w = value(Role::Variable, {4, 3}, "w"),
           b = value(Role::Variable, {3}, "b");
   ValueId z, y, loss, seed, dy, dz, dw, db;
@@ -88,7 +88,7 @@ Nodes nodes_of(const std::vector<GpuUnit>& units) {
   return nodes;
 }
 
-/// Those that change variables in place.
+/// The nodes that change variables in place.
 Nodes in_place_of(const GpuUnit& unit) {
   Nodes nodes;
   for (const InPlaceUpdate& update : unit.in_place) {
@@ -123,7 +123,7 @@ TEST_F(Partition, OneUnitPerPhase) {
   EXPECT_TRUE(units[2].targets.empty());
 }
 
-/// Which engine runs each unit.
+/// The engine that runs each unit.
 std::vector<Engine> engines_of(const std::vector<GpuUnit>& units) {
   std::vector<Engine> engines;
   for (const GpuUnit& unit : units) engines.push_back(unit.engine);
@@ -153,7 +153,7 @@ TEST_F(Partition, UpdatesAreOfTheExecutableWithoutKernelsForThem) {
   limits.uses_update_kernels = false;
   const auto units = cut({.kept = {loss}, .joins_phases = true});
   ASSERT_EQ(units.size(), 1u);
-  EXPECT_EQ(units[0].feeds, (Values{x, w, b, label, rates}));
+  EXPECT_EQ(units[0].feeds, (Values{x, w, b, label, hyperparameters}));
   EXPECT_EQ(units[0].targets, Values{loss});
   EXPECT_EQ(units[0].updated, (Values{w, b}));
   EXPECT_TRUE(units[0].in_place.empty());
@@ -324,7 +324,8 @@ TEST_F(Partition, PiecesRespectTheLimit) {
 TEST_F(Partition, EveryFeedIsStoredByAnEarlierUnit) {
   for (double limit : {0.0, 1e-12, 5e-5, 1e-4, 2e-4}) {
     std::vector<bool> is_stored(program.values().size(), false);
-    for (ValueId value : {x, label, rates, w, b}) is_stored[value] = true;
+    for (ValueId value : {x, label, hyperparameters, w, b})
+      is_stored[value] = true;
     for (const GpuUnit& unit : cut({.kept = {loss}, .max_gpu_ms = limit})) {
       for (ValueId value : unit.feeds) EXPECT_TRUE(is_stored[value]) << limit;
       for (ValueId value : unit.targets) is_stored[value] = true;
@@ -335,7 +336,7 @@ TEST_F(Partition, EveryFeedIsStoredByAnEarlierUnit) {
 
 TEST_F(Partition, WhatNeedsTheLabelsComesLast) {
   const auto units = cut({.kept = {y, loss}, .may_be_absent = {label}});
-  // Of the gradient only the seed needs no label.
+  // Only the seed of the gradient needs no label.
   ASSERT_EQ(units.size(), 5u);
   EXPECT_EQ(units[0].nodes, (Nodes{0, 1}));
   EXPECT_EQ(units[0].targets, Values{y});

@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-/// Which samples each window reads.
+/// The samples that each window reads.
 std::vector<std::set<std::int64_t>> samples(std::int64_t in,
                                             const AxisWindow& window,
                                             AxisPadding padding) {

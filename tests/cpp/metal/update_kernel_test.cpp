@@ -17,7 +17,7 @@
 // The shading language's keywords are macros in it.
 #include <metal_stdlib>
 
-// Not the name of the emulator's own copy.
+// The emulator's own copy has another name.
 namespace update_kernel_test {
 using namespace ::metal;
 #define TRAINGRAPH_MSL(...) __VA_ARGS__
@@ -35,7 +35,7 @@ namespace {
 using Floats = std::vector<float>;
 namespace shader = update_kernel_test;
 
-// Of slots; parameter and gradient are apart.
+// The number of slots; parameter and gradient are apart.
 constexpr int kNumSlots = 3;
 constexpr float kUntouched = -7;
 
@@ -67,21 +67,23 @@ void run(const UpdateLaunch& launch, Memory& memory) {
     switch (launch.kernel) {
       case Kernel::SgdUpdate:
         shader::sgd_update(at[kParameter], at[kGradient], at[kSlot1],
-                           at[kRates], at[kScale], params, table.data(), id);
+                           at[kHyperparameters], at[kScale], params,
+                           table.data(), id);
         break;
       case Kernel::AdamUpdate:
         shader::adam_update(at[kParameter], at[kGradient], at[kSlot1],
-                            at[kSlot2], at[kSlot3], at[kRates], at[kScale],
-                            params, table.data(), id);
+                            at[kSlot2], at[kSlot3], at[kHyperparameters],
+                            at[kScale], params, table.data(), id);
         break;
       case Kernel::RmspropUpdate:
         shader::rmsprop_update(at[kParameter], at[kGradient], at[kSlot1],
-                               at[kSlot2], at[kSlot3], at[kRates], at[kScale],
-                               params, table.data(), id);
+                               at[kSlot2], at[kSlot3], at[kHyperparameters],
+                               at[kScale], params, table.data(), id);
         break;
       default:
-        shader::accumulate_gradient(at[kParameter], at[kGradient], at[kRates],
-                                    params, table.data(), id);
+        shader::accumulate_gradient(at[kParameter], at[kGradient],
+                                    at[kHyperparameters], params, table.data(),
+                                    id);
     }
   }
 }
@@ -143,13 +145,13 @@ Attributes draw_attrs(Random& random, OpKind op) {
 struct Case {
   Program program;
   std::int64_t count = 0;
-  Floats p, g, slots[kNumSlots], rates, scale;
+  Floats p, g, slots[kNumSlots], hyperparameters, scale;
   bool has_scale = false;
 
   const Node& node() const { return program.node(0); }
 };
 
-/// Which of the slots the node has, by its inputs.
+/// Does the node have the slot, by its inputs?
 bool has_slot(OpKind op, const Attributes& attrs, int input) {
   if (op == OpKind::SgdUpdate) {
     return std::get<SgdUpdateAttrs>(attrs).momentum_scale != 0;
@@ -209,12 +211,12 @@ void apply_step(const Step& step, Case& c, std::int64_t i) {
   }(std::make_index_sequence<Step::kSlots.size()>());
 }
 
-/// By the CPU's steps; in place.
+/// Updates in place by the CPU's steps.
 void step_on_cpu(Case& c) {
   const auto apply = [&](const auto& attrs, bool has_momentum) {
     cpu::visit_step(attrs, has_momentum,
                     [&]<class Step>(std::type_identity<Step>) {
-                      const Step step(attrs, c.rates.data(),
+                      const Step step(attrs, c.hyperparameters.data(),
                                       c.has_scale ? c.scale.data() : nullptr);
                       for (std::int64_t i = 0; i < c.count; ++i)
                         apply_step(step, c, i);
@@ -249,8 +251,9 @@ class Layout {
   Memory& memory_;
 };
 
-// Buffers: parameters, gradients, slots (all three), rates and scales.
-enum { kOfParameters, kOfGradients, kOfSlots, kOfRates, kNumBuffers };
+// Buffers: parameters, gradients, slots (all three), hyperparameters and
+// scales.
+enum { kOfParameters, kOfGradients, kOfSlots, kOfHyperparameters, kNumBuffers };
 
 UpdateTask task_of(Case& c, Layout& layout) {
   UpdateTask task;
@@ -263,8 +266,8 @@ UpdateTask task_of(Case& c, Layout& layout) {
   for (int s = 0; s < kNumSlots; ++s) {
     put(static_cast<UpdateBuffer>(kSlot1 + s), kOfSlots, c.slots[s]);
   }
-  put(kRates, kOfRates, c.rates);
-  put(kScale, kOfRates, c.scale);
+  put(kHyperparameters, kOfHyperparameters, c.hyperparameters);
+  put(kScale, kOfHyperparameters, c.scale);
   return task;
 }
 
@@ -295,7 +298,7 @@ void expect_like_cpu(unsigned seed) {
   const OpKind op = kOps[random.below(3)];
   const Attributes attrs = draw_attrs(random, op);
   const bool has_scale = random.flip(), clips = random.flip();
-  const Floats rates{0.05f, 0.03f, clips ? 1.0f : 0.0f, 0};
+  const Floats hyperparameters{0.05f, 0.03f, clips ? 1.0f : 0.0f, 0};
   Memory memory(kNumBuffers);
   Layout layout(random, memory);
   std::vector<Case> cases;
@@ -303,7 +306,7 @@ void expect_like_cpu(unsigned seed) {
   const int num_tensors = 1 + random.below(6);
   for (int t = 0; t < num_tensors; ++t) {
     Case& c = cases.emplace_back(draw_case(random, op, attrs, has_scale));
-    c.rates = rates;
+    c.hyperparameters = hyperparameters;
     c.scale = {random.number(0.2f, 1)};
     tasks.push_back(task_of(c, layout));
   }
@@ -341,7 +344,7 @@ TEST(UpdateKernels, AccumulateStartsOverWhateverWasThere) {
     task.rule.count = 3;
     task.places[kParameter] = {0, 0};
     task.places[kGradient] = {1, 0};
-    task.places[kRates] = {2, sizeof(float)};
+    task.places[kHyperparameters] = {2, sizeof(float)};
     const auto launches = plan_updates(std::vector{task});
     ASSERT_EQ(launches.size(), 1u);
     run(launches[0], memory);

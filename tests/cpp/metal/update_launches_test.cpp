@@ -70,9 +70,10 @@ TEST(UpdateLaunches, NumberNoMoreThreadsThanFit) {
   Program program;
   const ValueId p = program.add_value(Role::Variable, {{kLargest + 1}}, "p");
   const ValueId g = program.add_value(Role::Input, {{kLargest + 1}}, "g");
-  const ValueId rates = program.add_value(Role::Input, {{4}}, "rates");
+  const ValueId hyperparameters =
+      program.add_value(Role::Input, {{4}}, "hyperparameters");
   program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                 {p, g, kNoValue, rates, kNoValue});
+                 {p, g, kNoValue, hyperparameters, kNoValue});
   EXPECT_FALSE(has_update_kernel(program, program.node(0)));
 }
 

@@ -33,7 +33,7 @@ Commands commands_of(const Call& call) {
           after.executable_runs - before.executable_runs};
 }
 
-/// Of a step that finds its inputs on the device.
+/// The commands of a step that finds its inputs on the device.
 Commands commands_of_a_step(const Device& device) {
   Stack net(device, adam(), kLayers);
   net.compile();
@@ -127,8 +127,8 @@ TEST_F(UpdatesBytes, ReportsSayWhatIsMoved) {
             16.0 * net.num_parameters());
 }
 
-/// By one unit that computes a gradient from x and updates by it: bytes for
-/// each parameter, but for those of x and of the rates.
+/// The bytes for each parameter that one unit moves which computes a gradient
+/// from x and updates by it, but for those of x and of the hyperparameters.
 double bytes_for_a_parameter(const Device& device) {
   constexpr std::int64_t kCount = 1024;
   Program program;
@@ -136,12 +136,13 @@ double bytes_for_a_parameter(const Device& device) {
     return program.add_value(Role::Variable, {{kCount}}, name);
   };
   const ValueId x = program.add_value(Role::Input, {{kCount}}, "x"),
-                rates = program.add_value(Role::Input, {{4}}, "rates"),
+                hyperparameters =
+                    program.add_value(Role::Input, {{4}}, "hyperparameters"),
                 p = variable("p"), m = variable("m"), v = variable("v");
   const ValueId g = program.append_one(
       OpKind::Unary, ArithmeticAttrs{ArithmeticOperation::Sin}, {x}, "g");
   program.append(OpKind::AdamUpdate, AdamUpdateAttrs{},
-                 {p, g, m, v, kNoValue, rates, kNoValue}, "update");
+                 {p, g, m, v, kNoValue, hyperparameters, kNoValue}, "update");
   const ProgramRun run(program, {}, device.context());
   const LoweredProgram& lowered = run.lowered();
   EXPECT_EQ(lowered.units.size(), 1u);

@@ -13,7 +13,7 @@ class VerifyGpu : public GpuTest {
  protected:
   VerifyGpu() : net(Device::gpu(), {.verify = Device::cpu()}) { net.compile(); }
 
-  /// From now on the results of the n-th run of `op` are too large.
+  /// Makes the results of the n-th run of `op` too large.
   static void corrupt(const char* op, int n, double factor = 1.01) {
     auto runs = std::make_shared<int>(0);
     emulator::corrupt_operation(

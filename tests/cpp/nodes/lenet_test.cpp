@@ -149,7 +149,7 @@ struct Data {
   }
 };
 
-/// The same ops on the same numbers: only sums may be in another order.
+/// The ops and numbers are the same: only sums may be in another order.
 void expect_near(const Floats& got, const Floats& expected,
                  const std::string& name) {
   ASSERT_EQ(got.size(), expected.size()) << name;

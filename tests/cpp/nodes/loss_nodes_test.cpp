@@ -123,8 +123,9 @@ ImageSize loss_size(LossType type) {
   return is_over_classes(type) ? ImageSize{1, 2, 2} : kSize;
 }
 
-/// By predictions only. Formulas that are misprinted, means and sizes that are
-/// not documented, and labels that only this library smooths are left out.
+/// MPSNN has gradients by predictions only. Formulas that are misprinted, means
+/// and sizes that are not documented, and labels that only this library smooths
+/// are left out.
 bool has_mpsnn_class(LossType type, ReductionType reduction, bool has_weights) {
   switch (type) {
     case MeanSquaredError:
@@ -198,7 +199,7 @@ TEST(ForwardLossNodes, TheSingularCallIsThatOfThePrediction) {
   const InitialGradientNode one(loss.result_image());
   EXPECT_EQ(loss.gradient_filter(one.result_image()).source_index(), 0);
   EXPECT_EQ(loss.gradient_filters(one.result_image())[1].source_index(), 1);
-  // Of labels that a filter makes the walk goes on, of others it does not.
+  // The walk goes on behind labels that a filter makes, and ends at others.
   EXPECT_EQ(one.training_graph().size(), 1u);
   const ReLUNode teacher(t);
   const ForwardLossNode distance(y, teacher.result_image(), {});
@@ -317,7 +318,7 @@ TEST(ForwardLossNodes, DivideByTheNumberOfWeightsThatAreNotZero) {
         return sum;
       };
       check_whole_batch(type, d, sources, total);
-      // Without weights there are as many as losses.
+      // There are as many as losses where there are no weights.
       const auto mean = [&](const Images& losses) {
         return sum_of(losses) * (across_batch ? 1 : double(kBatch)) /
                static_cast<double>(losses.values.size());

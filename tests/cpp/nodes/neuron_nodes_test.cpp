@@ -114,7 +114,7 @@ TEST(NeuronNodes, AreTheirFormulas) {
        },
        each([](double x) { return x; })},
   };
-  // Of the last one nothing is left when it is compiled.
+  // Nothing is left of the last one when it is compiled.
   cases.back().is_mpsnns = false;
   for (const NodeCase& node : cases) check_node(node, 11);
 }

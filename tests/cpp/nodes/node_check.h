@@ -70,12 +70,12 @@ struct NodeCase {
   std::vector<nodes::ImageSize> sources;
   MakeFilter make;
   Formula formula;
-  /// Of the inputs, which are in (low, high).
+  /// Inputs are in (low, high).
   double low = -1, high = 1;
   double tolerance = 2e-5;
-  /// Of the first sources; 0: of all.
+  /// The number of first sources whose gradients are checked; 0: all.
   std::size_t num_gradients = 0;
-  /// Whether MPSNN runs it and its gradients on a GPU; else MPSGraph does, and
+  /// Does MPSNN run it and its gradients on a GPU? Else MPSGraph does, and
   /// metal/mpsnn/support.cpp says why.
   bool is_mpsnns = true;
   /// Gradients that are asked for, of the first sources; -1: all.

@@ -151,8 +151,8 @@ struct Trained {
   GradientFilterNode gradient = node.gradient_filter(g);
 };
 
-/// Of each weight for images and gradients of ones: how many products it is
-/// in. Sums over the batch of 2.
+/// The number of products that each weight is in, for images and gradients of
+/// ones. Sums over the batch of 2.
 float count_of(std::size_t weight) {
   const std::size_t v = weight / 2 % 3, u = weight / 6 % 3;
   return 2.0f * (u == 1 ? 4 : 3) * (v == 1 ? 4 : 3);

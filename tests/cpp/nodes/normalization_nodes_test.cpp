@@ -9,8 +9,8 @@ using namespace testing;
 
 // Contrast.
 
-/// Of the first two MPSNN has the formula and another gradient, of the third
-/// the window at the edges is not documented.
+/// MPSNN has the formula of the first two and another gradient; the third's
+/// window at the edges is not documented.
 void check_contrast(NodeCase node, unsigned seed) {
   node.is_mpsnns = false;
   check_node(node, seed);

@@ -140,7 +140,7 @@ class RandomChain {
     const auto& source = normalizations_.back();
     source->given_optimizer = optimizer_;
     source->given_momentum = 0.75f;
-    // Of images that are nearly constant, it is large numbers otherwise.
+    // Images that are nearly constant give large numbers otherwise.
     source->given_epsilon = 0.25f;
     switch (pick(0, 2)) {
       case 0:
@@ -168,7 +168,7 @@ unsigned first_seed() {
   return given == nullptr ? 1 : static_cast<unsigned>(std::atoi(given));
 }
 
-/// Over the largest value, when that is above 1.
+/// The difference is relative to the largest value when that is above 1.
 double difference(const Floats& got, const Floats& expected) {
   double largest = 1, distance = 0;
   for (std::size_t k = 0; k < got.size(); ++k) {

@@ -31,7 +31,7 @@ struct Result {
   Values output, query, key, value;
 };
 
-/// In float64, row by row.
+/// Computes in float64, row by row.
 Result exact(const Values& q, const Values& k, const Values& v, const Values& g,
              double scale) {
   Result r{Values(q.size()), Values(q.size()), Values(k.size()),

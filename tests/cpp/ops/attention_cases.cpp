@@ -20,8 +20,8 @@ struct Form {
   std::int64_t seed = 5, stream = 0;
 };
 
-/// True is masked out, but never the first key: a query that sees none has no
-/// gradient by differences. attention_test.cpp has those.
+/// Masks out what is true, but never the first key: a query that sees none has
+/// no gradient by differences. attention_test.cpp has those.
 Domain hard_mask() {
   return [](const Shape& shape, const RefTensors& earlier, Random& random) {
     RefTensor mask = booleans()(shape, earlier, random);

@@ -62,7 +62,7 @@ Outcome attend(const Sources& sources, AddMask add_mask) {
   return {run.result(0), run.result(1)};
 }
 
-/// By sample and query; all heads.
+/// The largest value of a sample and query, over all heads.
 double largest_of(const Values& rows, std::int64_t sample, std::int64_t query) {
   double largest = 0;
   for (std::int64_t i = 0; i < 2 * kWidth; ++i) {

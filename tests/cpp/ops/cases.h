@@ -81,7 +81,7 @@ struct OpCase {
 /// "convolution_2d {strides=(1, 1), ...} (2, 3, 5, 5) (4, 3, 3, 3) seed 17"
 std::string describe(const OpCase& op_case);
 
-/// The same with every float32 that may be of this type stored as it: what the
+/// The case with every float32 that may be of this type stored as it: what the
 /// schema of the op lets be, and what a cast or a fill makes.
 OpCase stored_as(OpCase op_case, DataType type);
 

@@ -39,7 +39,7 @@ struct State {
   }
 };
 
-/// Which elements are kept; checks that these are scaled.
+/// Says which elements are kept; checks that these are scaled.
 std::vector<bool> mask_of(const DropoutAttrs& attrs, const State& state) {
   OpRun dropout(OpKind::Dropout, attrs);
   dropout.input({kCount}, Values(kCount, 1))

@@ -25,7 +25,7 @@ std::vector<ErrorCase> shape_errors() {
   const LossAttrs softmax_loss{.type = LossType::SoftmaxCrossEntropy};
   const ErrorInput grid{{2, 12, 3, 3}};
   const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}}, state{{3, 5}};
-  const ErrorInput rates{{4}};
+  const ErrorInput hyper{{4}};
   const AttentionAttrs two_heads{.head_count = 2};
   const ErrorInput query{{2, 5, 4}}, key{{2, 7, 4}}, value{{2, 7, 6}};
   return {
@@ -190,21 +190,21 @@ std::vector<ErrorCase> shape_errors() {
       {AttentionGradient,
        two_heads,
        {{{2, 5, 6}}, query, key, value, {{2, 5, 6}}, {{2, 5, 2}}}},
-      {SgdUpdate, SgdUpdateAttrs{}, {x, other, kAbsent, rates}},
-      {SgdUpdate, SgdUpdateAttrs{}, {x, x, other, rates}},
+      {SgdUpdate, SgdUpdateAttrs{}, {x, other, kAbsent, hyper}},
+      {SgdUpdate, SgdUpdateAttrs{}, {x, x, other, hyper}},
       {SgdUpdate, SgdUpdateAttrs{}, {x, x, kAbsent, {{3}}}},
-      {SgdUpdate, SgdUpdateAttrs{}, {x, x, kAbsent, rates, {{2}}}},
-      {AdamUpdate, AdamUpdateAttrs{}, {x, other, x, x, kAbsent, rates}},
-      {AdamUpdate, AdamUpdateAttrs{}, {x, x, x, other, kAbsent, rates}},
+      {SgdUpdate, SgdUpdateAttrs{}, {x, x, kAbsent, hyper, {{2}}}},
+      {AdamUpdate, AdamUpdateAttrs{}, {x, other, x, x, kAbsent, hyper}},
+      {AdamUpdate, AdamUpdateAttrs{}, {x, x, x, other, kAbsent, hyper}},
       {AdamUpdate, AdamUpdateAttrs{}, {x, x, x, x, x, {{1}}}},
       {RmspropUpdate,
        RmspropUpdateAttrs{},
-       {x, x, other, kAbsent, kAbsent, rates}},
-      {RmspropUpdate, RmspropUpdateAttrs{}, {x, x, x, x, other, rates}},
+       {x, x, other, kAbsent, kAbsent, hyper}},
+      {RmspropUpdate, RmspropUpdateAttrs{}, {x, x, x, x, other, hyper}},
       {ClipScale, ClipScaleAttrs{}, {{{3}}, {{1}}}},
-      {ClipScale, ClipScaleAttrs{}, {rates, {{1}}, {{2}}}},
-      {UpdateLossScale, LossScaleAttrs{}, {rates, {{3}}, {{1}}}},
-      {UpdateLossScale, LossScaleAttrs{}, {rates, rates, {{2}}}},
+      {ClipScale, ClipScaleAttrs{}, {hyper, {{1}}, {{2}}}},
+      {UpdateLossScale, LossScaleAttrs{}, {hyper, {{3}}, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{}, {hyper, hyper, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, other, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, x, {{1}}}},
   };
@@ -216,14 +216,14 @@ std::vector<ErrorCase> attribute_errors() {
   const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}};
   const ErrorInput x{{2, 3}}, image{{2, 4, 8, 8}}, weights{{6, 4, 3, 3}};
   const ErrorInput grid{{2, 12, 3, 3}};
-  const ErrorInput rates{{4}}, channels{{3}}, query{{2, 5, 4}}, key{{2, 7, 4}};
+  const ErrorInput hyper{{4}}, channels{{3}}, query{{2, 5, 4}}, key{{2, 7, 4}};
   const auto update = [&](OpKind op, const Attributes& attrs) {
     const bool is_sgd = op == SgdUpdate;
-    return is_sgd ? ErrorCase{op, attrs, {x, x, kAbsent, rates}}
+    return is_sgd ? ErrorCase{op, attrs, {x, x, kAbsent, hyper}}
                   : ErrorCase{op,
                               attrs,
                               {x, x, x, op == AdamUpdate ? x : kAbsent, kAbsent,
-                               rates}};
+                               hyper}};
   };
   const auto loss = [&](const LossAttrs& attrs) {
     return ErrorCase{Loss, attrs, {x, x}};
@@ -410,11 +410,11 @@ std::vector<ErrorCase> attribute_errors() {
       update(RmspropUpdate, RmspropUpdateAttrs{.alpha = 1}),
       update(RmspropUpdate, RmspropUpdateAttrs{.momentum_scale = 0.5f}),
       update(RmspropUpdate, RmspropUpdateAttrs{.is_centered = true}),
-      {ClipScale, ClipScaleAttrs{.maximum_norm = 0}, {rates, {{1}}}},
-      {ClipScale, ClipScaleAttrs{.custom_norm = -1}, {rates, {{1}}}},
-      {UpdateLossScale, LossScaleAttrs{.interval = 0}, {rates, rates, {{1}}}},
-      {UpdateLossScale, LossScaleAttrs{.beta1 = 1}, {rates, rates, {{1}}}},
-      {UpdateLossScale, LossScaleAttrs{.beta2 = -1}, {rates, rates, {{1}}}},
+      {ClipScale, ClipScaleAttrs{.maximum_norm = 0}, {hyper, {{1}}}},
+      {ClipScale, ClipScaleAttrs{.custom_norm = -1}, {hyper, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{.interval = 0}, {hyper, hyper, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{.beta1 = 1}, {hyper, hyper, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{.beta2 = -1}, {hyper, hyper, {{1}}}},
   };
 }
 

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "autodiff/gradient.h"
-#include "compiler/passes/widen.h"
+#include "compiler/passes/upcast.h"
 #include "graph/op_def.h"
 #include "ops/case_program.h"
 #include "support/half_bounds.h"
@@ -45,7 +45,7 @@ class HalfRun {
   HalfRun(const OpCase& op_case, const Target& target)
       : op_case_(op_case), built_(build(op_case)) {
     differentiate_results();
-    widen(target, built_.program);
+    upcast(target, built_.program);
     const Program& program = built_.program;
     for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
          ++id) {

@@ -46,7 +46,7 @@ class NonFinite : public ::testing::Test {
                      const std::function<double(double)>& f) {
     ASSERT_EQ(got.size(), x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      // As the device sees them and would round the result.
+      // The device sees the values so, and would round the result.
       const double at = static_cast<float>(x[i]);
       const double want = static_cast<float>(f(at));
       if (std::isnan(want)) {
@@ -298,8 +298,8 @@ TEST_F(NonFinite, ANaNReachesAllOfASoftmax) {
 TEST_F(NonFinite, ANormThatIsNaNClipsToNaN) {
   const Doubles clips{0.05, 0.03, 1, 0}, does_not_clip{0.05, 0.03, 0, 0};
   const ClipScaleAttrs attrs{.maximum_norm = 1};
-  const auto scale = [&](const Doubles& rates, double square) {
-    return run(OpKind::ClipScale, attrs, {rates, {4}, {square}})[0];
+  const auto scale = [&](const Doubles& hyperparameters, double square) {
+    return run(OpKind::ClipScale, attrs, {hyperparameters, {4}, {square}})[0];
   };
   EXPECT_TRUE(std::isnan(scale(clips, kNaN)));
   EXPECT_EQ(scale(clips, kInfinity), 0);

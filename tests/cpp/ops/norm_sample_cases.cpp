@@ -48,7 +48,7 @@ void add_case(OpCases& cases, const Shape& x, SampleNormAttrs attrs,
   cases.push_back(forward);
   // The reference takes differences of every element: keep it small.
   if (x.num_elements() > 200) return;
-  // Without running statistics there are none to be constants.
+  // There are no statistics to be constants without running ones.
   attrs.training = attrs.training || !is_running;
   const CaseInput mean{statistic,
                        attrs.training ? statistic_of_x(attrs, 1) : uniform()};

@@ -10,7 +10,7 @@
 namespace traingraph::testing {
 namespace {
 
-/// Of result `r`; `inputs` are the types of the inputs.
+/// The type of result `r`; `inputs` are the types of the inputs.
 DataType expected_type(const OpCase& c, std::size_t r,
                        const std::vector<DataType>& inputs) {
   switch (c.op) {

@@ -177,7 +177,7 @@ Option both(const Option& x, const Option& y) {
 }
 void set_lengths(RecurrentCase& c) { c.lengths = {2, 3, 0}; }
 
-/// Of a gate, or of an LSTM's cell, which is the last one.
+/// Sets the activation of a gate, or of an LSTM's cell, which is the last one.
 void set_activation(Attributes& attrs, int gate, const ActivationAttrs& f) {
   const auto set = [&](ActivationType& type, float& a, float& b) {
     if (gate-- == 0) std::tie(type, a, b) = std::tie(f.type, f.a, f.b);
@@ -240,7 +240,7 @@ void pick_lengths(Random& random, const Shape& size, RecurrentCase& c) {
   }
 }
 
-/// Of a GRU or single gate.
+/// Picks the options of a GRU or of a vanilla RNN.
 void pick_options(Random& random, const Shape& size, RecurrentCase& c) {
   if (pick(random, 0, 1) == 1) c.given.insert(InitialState);
   if (pick(random, 0, 2) == 1) c.given.insert(Mask);

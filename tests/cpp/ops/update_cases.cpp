@@ -9,7 +9,7 @@
 namespace traingraph::testing {
 namespace {
 
-CaseInput rates(bool clips) {
+CaseInput hyperparameters(bool clips) {
   return {{4}, values({0.05, 0.03, clips ? 1.0 : 0.0, 0})};
 }
 
@@ -52,7 +52,7 @@ void add_sgd(OpCases& cases, const SgdUpdateAttrs& attrs, const Shape& shape,
                    .inputs = {{shape},
                               {shape},
                               optional_slot(has_slot, shape, uniform()),
-                              rates(turn % 3 != 0),
+                              hyperparameters(turn % 3 != 0),
                               optional_scale(turn % 2 == 0)}});
 }
 
@@ -89,7 +89,7 @@ void add_adams(OpCases& cases) {
                       {shape},
                       {shape, square},
                       optional_slot(attrs.uses_amsgrad, shape, square),
-                      rates(turn % 3 != 0),
+                      hyperparameters(turn % 3 != 0),
                       optional_scale(turn % 2 == 1)}});
       ++turn;
     }
@@ -115,7 +115,7 @@ void add_rmsprops(OpCases& cases) {
                                   optional_slot(has_momentum, shape, uniform()),
                                   optional_slot(attrs.is_centered, shape,
                                                 uniform(-0.4, 0.4)),
-                                  rates(turn % 3 != 0),
+                                  hyperparameters(turn % 3 != 0),
                                   optional_scale(turn % 2 == 1)}});
       ++turn;
     }
@@ -126,7 +126,7 @@ void add_clip_scales(OpCases& cases) {
   const auto add = [&](const ClipScaleAttrs& attrs, bool clips,
                        std::vector<double> squares) {
     OpCase op_case{.op = OpKind::ClipScale, .attrs = attrs};
-    op_case.inputs.push_back(rates(clips));
+    op_case.inputs.push_back(hyperparameters(clips));
     for (double square : squares) {
       op_case.inputs.push_back({{1}, values({square})});
     }
@@ -150,7 +150,7 @@ void add_left_out(OpCases& cases) {
   const CaseInput one{{1, 1}};
   cases.push_back({.op = OpKind::SgdUpdate,
                    .attrs = SgdUpdateAttrs{.momentum_scale = 0.9f},
-                   .inputs = {one, bad, one, rates(true), none}});
+                   .inputs = {one, bad, one, hyperparameters(true), none}});
   cases.push_back({.op = OpKind::AdamUpdate,
                    .attrs = AdamUpdateAttrs{.uses_amsgrad = true},
                    .inputs = {x,
@@ -158,7 +158,7 @@ void add_left_out(OpCases& cases) {
                               x,
                               {kSmall, uniform(0.01, 1)},
                               {kSmall, uniform(0.01, 1)},
-                              rates(true),
+                              hyperparameters(true),
                               none}});
   cases.push_back({.op = OpKind::RmspropUpdate,
                    .attrs = RmspropUpdateAttrs{},
@@ -167,7 +167,7 @@ void add_left_out(OpCases& cases) {
                               {{1, 1}, uniform(0.5, 1)},
                               absent(),
                               absent(),
-                              rates(true),
+                              hyperparameters(true),
                               none}});
 }
 

@@ -9,18 +9,18 @@ class Update : public OpProgramTest {
  protected:
   ValueId slot() { return variable({3, 4}); }
   ValueId gradient() { return input({3, 4}); }
-  ValueId rates() { return input({4}); }
+  ValueId hyperparameters() { return input({4}); }
   ValueId scalar() { return input({1}); }
 };
 
 TEST_F(Update, HasNoResultsAndWritesItsSlots) {
   EXPECT_TRUE(append(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                     {slot(), gradient(), kNoValue, rates()})
+                     {slot(), gradient(), kNoValue, hyperparameters()})
                   .empty());
-  EXPECT_TRUE(
-      append(OpKind::AdamUpdate, AdamUpdateAttrs{.uses_amsgrad = true},
-             {slot(), gradient(), slot(), slot(), slot(), rates(), scalar()})
-          .empty());
+  EXPECT_TRUE(append(OpKind::AdamUpdate, AdamUpdateAttrs{.uses_amsgrad = true},
+                     {slot(), gradient(), slot(), slot(), slot(),
+                      hyperparameters(), scalar()})
+                  .empty());
   const Node& adam = program_.nodes().back();
   for (int i : {0, 2, 3, 4}) EXPECT_TRUE(mutates(adam, i)) << i;
   for (int i : {1, 5, 6}) EXPECT_FALSE(mutates(adam, i)) << i;
@@ -30,12 +30,12 @@ TEST_F(Update, HasNoResultsAndWritesItsSlots) {
 TEST_F(Update, SlotsHaveTheShapeOfTheParameter) {
   EXPECT_TRUE(contains(
       error_of<ShapeError>(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                           {slot(), input({12}), kNoValue, rates()}),
+                           {slot(), input({12}), kNoValue, hyperparameters()}),
       {"\"gradient\" must have the shape of \"parameter\"", "(3, 4)", "(12)"}));
   EXPECT_TRUE(contains(
-      error_of<ShapeError>(
-          OpKind::AdamUpdate, AdamUpdateAttrs{},
-          {slot(), gradient(), slot(), variable({4, 3}), kNoValue, rates()}),
+      error_of<ShapeError>(OpKind::AdamUpdate, AdamUpdateAttrs{},
+                           {slot(), gradient(), slot(), variable({4, 3}),
+                            kNoValue, hyperparameters()}),
       {"\"velocity\"", "got (4, 3)"}));
 }
 
@@ -43,40 +43,42 @@ TEST_F(Update, RatesAndScaleHaveFixedShapes) {
   EXPECT_TRUE(
       contains(error_of<ShapeError>(OpKind::SgdUpdate, SgdUpdateAttrs{},
                                     {slot(), gradient(), kNoValue, scalar()}),
-               {"\"rates\"", "expected (4), got (1)"}));
+               {"\"hyperparameters\"", "expected (4), got (1)"}));
   EXPECT_TRUE(contains(
-      error_of<ShapeError>(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                           {slot(), gradient(), kNoValue, rates(), rates()}),
+      error_of<ShapeError>(
+          OpKind::SgdUpdate, SgdUpdateAttrs{},
+          {slot(), gradient(), kNoValue, hyperparameters(), hyperparameters()}),
       {"\"scale\"", "expected (1), got (4)"}));
 }
 
 TEST_F(Update, AttributesAskForTheirSlots) {
-  EXPECT_TRUE(contains(
-      error_of<InvalidArgument>(OpKind::SgdUpdate,
-                                SgdUpdateAttrs{.momentum_scale = 0.9f},
-                                {slot(), gradient(), kNoValue, rates()}),
-      {"\"momentum\" is missing", "momentum_scale"}));
   EXPECT_TRUE(
       contains(error_of<InvalidArgument>(
-                   OpKind::AdamUpdate, AdamUpdateAttrs{.uses_amsgrad = true},
-                   {slot(), gradient(), slot(), slot(), kNoValue, rates()}),
-               {"\"maximum_velocity\" is missing", "uses_amsgrad"}));
+                   OpKind::SgdUpdate, SgdUpdateAttrs{.momentum_scale = 0.9f},
+                   {slot(), gradient(), kNoValue, hyperparameters()}),
+               {"\"momentum\" is missing", "momentum_scale"}));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::AdamUpdate, AdamUpdateAttrs{.uses_amsgrad = true},
+          {slot(), gradient(), slot(), slot(), kNoValue, hyperparameters()}),
+      {"\"maximum_velocity\" is missing", "uses_amsgrad"}));
   EXPECT_TRUE(contains(
       error_of<InvalidArgument>(
           OpKind::RmspropUpdate, RmspropUpdateAttrs{.is_centered = true},
-          {slot(), gradient(), slot(), slot(), kNoValue, rates()}),
+          {slot(), gradient(), slot(), slot(), kNoValue, hyperparameters()}),
       {"\"gradient_average\" is missing", "is_centered"}));
 }
 
 TEST_F(Update, WritesVariablesOnly) {
-  EXPECT_TRUE(contains(
-      error_of<InvalidArgument>(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                                {gradient(), gradient(), kNoValue, rates()}),
-      {"\"parameter\"", "expected a variable, got an input"}));
+  EXPECT_TRUE(
+      contains(error_of<InvalidArgument>(
+                   OpKind::SgdUpdate, SgdUpdateAttrs{},
+                   {gradient(), gradient(), kNoValue, hyperparameters()}),
+               {"\"parameter\"", "expected a variable, got an input"}));
 }
 
 TEST_F(Update, RefusesBadAttributes) {
-  const std::vector<ValueId> sgd{slot(), gradient(), slot(), rates()};
+  const std::vector<ValueId> sgd{slot(), gradient(), slot(), hyperparameters()};
   EXPECT_TRUE(contains(
       error_of<InvalidArgument>(
           OpKind::SgdUpdate,
@@ -88,37 +90,38 @@ TEST_F(Update, RefusesBadAttributes) {
       error_of<InvalidArgument>(OpKind::SgdUpdate,
                                 SgdUpdateAttrs{.momentum_scale = -1}, sgd),
       {"momentum_scale", "got -1"}));
-  EXPECT_TRUE(
-      contains(error_of<InvalidArgument>(
-                   OpKind::AdamUpdate, AdamUpdateAttrs{.beta2 = 1},
-                   {slot(), gradient(), slot(), slot(), kNoValue, rates()}),
-               {"beta2", "below 1", "got 1"}));
-  EXPECT_TRUE(
-      contains(error_of<InvalidArgument>(
-                   OpKind::RmspropUpdate, RmspropUpdateAttrs{.epsilon = -1},
-                   {slot(), gradient(), slot(), kNoValue, kNoValue, rates()}),
-               {"epsilon", "got -1"}));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::AdamUpdate, AdamUpdateAttrs{.beta2 = 1},
+          {slot(), gradient(), slot(), slot(), kNoValue, hyperparameters()}),
+      {"beta2", "below 1", "got 1"}));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::RmspropUpdate, RmspropUpdateAttrs{.epsilon = -1},
+          {slot(), gradient(), slot(), kNoValue, kNoValue, hyperparameters()}),
+      {"epsilon", "got -1"}));
 }
 
 TEST_F(Update, ClipScaleTakesAnyNumberOfNorms) {
   EXPECT_EQ(shape_of(OpKind::ClipScale, ClipScaleAttrs{},
-                     {rates(), scalar(), scalar(), scalar()}),
+                     {hyperparameters(), scalar(), scalar(), scalar()}),
+            (Shape{1}));
+  EXPECT_TRUE(
+      contains(error_of<ShapeError>(OpKind::ClipScale, ClipScaleAttrs{},
+                                    {hyperparameters(), scalar(), gradient()}),
+               {"\"squared_norms\"", "expected (1), got (3, 4)"}));
+  // And what each is the norm of, as a row.
+  EXPECT_EQ(shape_of(OpKind::ClipScale, ClipScaleAttrs{},
+                     {hyperparameters(), scalar(), scalar(), input({1, 6}),
+                      input({1, 9})}),
             (Shape{1}));
   EXPECT_TRUE(contains(error_of<ShapeError>(OpKind::ClipScale, ClipScaleAttrs{},
-                                            {rates(), scalar(), gradient()}),
-                       {"\"squared_norms\"", "expected (1), got (3, 4)"}));
-  // And what each is the norm of, as a row.
-  EXPECT_EQ(
-      shape_of(OpKind::ClipScale, ClipScaleAttrs{},
-               {rates(), scalar(), scalar(), input({1, 6}), input({1, 9})}),
-      (Shape{1}));
-  EXPECT_TRUE(contains(
-      error_of<ShapeError>(OpKind::ClipScale, ClipScaleAttrs{},
-                           {rates(), scalar(), input({1, 6}), input({1, 9})}),
-      {"do not pair", "a gradient for each of 1", "got 2"}));
+                                            {hyperparameters(), scalar(),
+                                             input({1, 6}), input({1, 9})}),
+                       {"do not pair", "a gradient for each of 1", "got 2"}));
   EXPECT_TRUE(contains(error_of<InvalidArgument>(
                            OpKind::ClipScale, ClipScaleAttrs{.maximum_norm = 0},
-                           {rates(), scalar()}),
+                           {hyperparameters(), scalar()}),
                        {"maximum_norm", "above 0"}));
 }
 
@@ -128,7 +131,7 @@ TEST_F(Update, AccumulationWritesItsAccumulator) {
   EXPECT_TRUE(mutates(program_.nodes().back(), 0));
   EXPECT_TRUE(
       contains(error_of<ShapeError>(OpKind::AccumulateGradient, NoAttrs{},
-                                    {slot(), gradient(), rates()}),
+                                    {slot(), gradient(), hyperparameters()}),
                {"\"factors\"", "expected (2), got (4)"}));
   EXPECT_TRUE(
       contains(error_of<ShapeError>(OpKind::AccumulateGradient, NoAttrs{},

@@ -88,7 +88,7 @@ TEST(MemoryLimitsDeathTest, EndInTypedErrors) {
   GTEST_SKIP() << "a sanitizer reserves address space of its own";
 #endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // A team whose threads find no room ends the process inside libgomp.
+  // A thread pool whose threads find no room ends the process inside libgomp.
   setenv("OMP_NUM_THREADS", "1", /*overwrite=*/1);
   const char* text = std::getenv("TRAINGRAPH_MEMORY_LIMITS");
   const int count = text ? std::atoi(text) : 12;

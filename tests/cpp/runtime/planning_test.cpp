@@ -240,7 +240,7 @@ class ReferenceSteps {
     set(net_.x, x);
     set(net_.label, label);
     const float clips = optimizer_->applies_gradient_clipping() ? 1 : 0;
-    set(merged_.graph.rates,
+    set(merged_.graph.hyperparameters,
         {optimizer_->learning_rate(), optimizer_->corrected_rate(), clips, 0});
     set(merged_.graph.random_state,
         {0, 0, static_cast<float>(num_steps_++), 0});

@@ -34,7 +34,7 @@ double operand(double x) {
   const std::int64_t number = now.count++;
   if (now.rounds) {
     const double error = now.error * std::max(1.0, std::abs(x));
-    // Between small numbers a step is no more than that error.
+    // A step between small numbers is no more than that error.
     const double apart =
         round_to(now.type, x + error) - round_to(now.type, x - error);
     if (apart > 4 * error) now.is_certain = false;

@@ -9,7 +9,8 @@
 
 namespace traingraph::testing {
 
-/// With momentum, weight decay, clipping by norm and by the norm of all.
+/// All optimizers have momentum, weight decay, and clipping by norm and by that
+/// of all.
 inline std::vector<OptimizerPtr> all_optimizers() {
   OptimizerDescriptor clipped{.learning_rate = 0.1f,
                               .applies_gradient_clipping = true};

@@ -38,7 +38,7 @@ class RecurrentTraining {
       layer = std::make_shared<layers::GRU>(
           d, GRUOptions{.reset_after = name == "GRU"});
     }
-    // Of this network alone, whatever was made before it.
+    // The seed of this network alone, whatever was made before it.
     unsigned seed = 5;
     for (const TensorParameter& parameter : layer->parameters()) {
       Floats values =

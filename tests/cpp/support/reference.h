@@ -60,7 +60,7 @@ RefValues evaluate_program(const Program& program, RefValues values);
 RefTensor numerical_gradient(OpKind op, const Attributes& attrs,
                              const RefTensors& inputs, int input,
                              const RefTensor& seed, int result = 0);
-/// The same through a whole program.
+/// The gradient through a whole program.
 RefTensor numerical_gradient(const Program& program, const RefValues& values,
                              ValueId input, ValueId result,
                              const RefTensor& seed);

@@ -126,7 +126,7 @@ RefTensors reference_attention_gradient(const AttentionAttrs& attrs,
       gradients.back().data[i] += more.data[i];
     }
   }
-  // By the scores, whatever mask was added to them.
+  // The gradient is by the scores, whatever mask was added to them.
   Attention a(attrs, forward);
   a.find_mask_type();
   RefTensor scores = zeros(a.weights());

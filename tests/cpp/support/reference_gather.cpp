@@ -60,7 +60,8 @@ RefTensors reference_scatter(const ScatterAttrs& attrs, RefTensors& in) {
   return {y};
 }
 
-/// Of a scatter with reduction none, whatever its data: which source is where.
+/// The gradient of a scatter with reduction none depends on which source is
+/// where, not on its data.
 RefTensors reference_scatter_gradient(const AxisAttrs& attrs, RefTensors& in) {
   const auto axis = static_cast<int>(attrs.axis);
   RefTensor dsource = zeros(named_shape(in[0].shape, in[1].shape, axis));

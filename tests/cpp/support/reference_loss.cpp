@@ -53,7 +53,7 @@ double element_loss(const LossAttrs& attrs, double y, double t) {
   }
 }
 
-/// The same elements but for axes of size 1 behind the first.
+/// Are the shapes the same but for axes of size 1 behind the first?
 bool is_same_but_for_ones(const Shape& x, const Shape& y) {
   const auto longer = [](const Shape& shape) {
     std::vector<std::int64_t> sizes;

@@ -77,7 +77,7 @@ struct Yolo {
     return std::abs(e) <= 1 ? e * e / 2 : std::abs(e) - 0.5;
   }
 
-  /// Of one anchor of one cell; `fixed` decides who is responsible.
+  /// The loss of one anchor of one cell; `fixed` decides who is responsible.
   double loss(const RefTensor& y, const RefTensor& fixed, std::int64_t a,
               const Shape& cell) const {
     const auto p = [&](std::int64_t c) { return at(y, a, c, cell); };

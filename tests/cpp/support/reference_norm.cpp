@@ -147,8 +147,8 @@ RefTensors reference_batch_norm_gradient(const BatchNormAttrs& attrs,
   const RefTensor& x = in[1];
   const RefTensor& gamma = in[2];
   const Shape channels{x.shape[1]};
-  // In training the statistics are recomputed from x, so that they move with
-  // it; else they are the constants that are handed in.
+  // Training recomputes the statistics from x, so that they move with it; else
+  // they are the constants that are handed in.
   const RefTensors forward{x, gamma.is_present() ? gamma : filled(channels, 1),
                            zeros(channels), in[3], in[4]};
   RefTensors gradients;
@@ -186,8 +186,8 @@ RefTensors reference_softmax(const SoftmaxAttrs& attrs, RefTensors& in) {
 
 RefTensors reference_softmax_gradient(const SoftmaxAttrs& attrs,
                                       RefTensors& in) {
-  // By its definition: results that are stored in 16 bits are the softmax of no
-  // x, so there is nothing to take differences of.
+  // The gradient follows its definition: results that are stored in 16 bits are
+  // the softmax of no x, so there is nothing to take differences of.
   const RefTensor &gradient = in[0], &y = in[1];
   const bool is_log = attrs.operation == SoftmaxOperation::LogSoftmax;
   const int axis = static_cast<int>(attrs.axis);

@@ -7,8 +7,8 @@
 namespace traingraph::testing {
 namespace {
 
-/// Which statistic an element of x belongs to: one value per group on `axis`,
-/// size 1 behind.
+/// The statistic that an element of x belongs to: one value per group on
+/// `axis`, size 1 behind.
 struct Rows {
   const SampleNormAttrs& attrs;
   Shape x;

@@ -112,7 +112,7 @@ RefTensors reference_lstm_steps_gradient(const LstmAttrs& attrs,
       const auto state_before = [&](std::int64_t j) {
         if (i == 0) return at_or(h0, {n, j}, 0);
         const std::int64_t s = order[i - 1];
-        // The same, but for how they are stored.
+        // These differ in nothing but how they are stored.
         if (own.is_present()) return own({s, n, j});
         return value_of(3, s, n, j) * activate(gates.cell, cells({s, n, j}));
       };

@@ -109,7 +109,8 @@ Row value_of(const ActivationAttrs& f, const Row& saved) {
   return y;
 }
 
-/// Of a gate's argument, from that of its value and that of what is saved.
+/// The gradient of a gate's argument, from that of its value and that of what
+/// is saved.
 Row gate_gradient(const ActivationAttrs& f, const Row& saved, Row d,
                   const Row& more) {
   for (std::size_t j = 0; j < d.size(); ++j) {

@@ -319,8 +319,8 @@ TEST(Reference, ClassLossesKeepPositions) {
 }
 
 TEST(Reference, Updates) {
-  const RefTensor rates{{4}, {0.5, 0.25, 1, 0}};
-  RefTensors in{{{1}, {1}}, {{1}, {3}}, {{1}, {4}}, rates, {{1}, {2}}};
+  const RefTensor hyper{{4}, {0.5, 0.25, 1, 0}};
+  RefTensors in{{{1}, {1}}, {{1}, {3}}, {{1}, {4}}, hyper, {{1}, {2}}};
   // g = 3 * 2, clipped to 5, * 0.5, + 0.5 * 1 = 3; m = 0.5 * 4 + 0.5 * 3
   SgdUpdateAttrs sgd{.gradient_rescale = 0.5f,
                      .clips_by_value = true,
@@ -332,7 +332,7 @@ TEST(Reference, Updates) {
   expect_near(in[2].data, {3.5}, kExact);
   expect_near(in[0].data, {-2.5}, kExact);
 
-  RefTensors nesterov{{{1}, {1}}, {{1}, {3}}, {{1}, {4}}, rates};
+  RefTensors nesterov{{{1}, {1}}, {{1}, {3}}, {{1}, {4}}, hyper};
   evaluate(
       OpKind::SgdUpdate,
       SgdUpdateAttrs{.momentum_scale = 0.5f, .uses_nesterov_momentum = true},
@@ -340,7 +340,7 @@ TEST(Reference, Updates) {
   expect_near(nesterov[0].data, {1 - 0.5 * (3 + 0.5 * 5)}, kExact);
 
   RefTensors adam{{{1}, {1}}, {{1}, {2}}, {{1}, {4}},
-                  {{1}, {4}}, {{1}, {9}}, rates};
+                  {{1}, {4}}, {{1}, {9}}, hyper};
   evaluate(OpKind::AdamUpdate,
            AdamUpdateAttrs{.regularization_scale = 0.5f,
                            .beta1 = 0.5f,
@@ -354,7 +354,7 @@ TEST(Reference, Updates) {
   expect_near(adam[0].data, {1 - 0.25 * 3 / (3 + 1) - 0.5 * 0.5}, kExact);
 
   RefTensors rmsprop{{{1}, {1}}, {{1}, {2}}, {{1}, {6}},
-                     {{1}, {4}}, {{1}, {0}}, rates};
+                     {{1}, {4}}, {{1}, {0}}, hyper};
   evaluate(OpKind::RmspropUpdate,
            RmspropUpdateAttrs{.momentum_scale = 0.5f,
                               .alpha = 0.5f,
@@ -384,13 +384,13 @@ TEST(Reference, ProgramsKeepWhatTheirVariablesBecome) {
   Program program;
   const ValueId p = program.add_value(Role::Variable, {{1}}, "p");
   const ValueId g = program.add_value(Role::Input, {{1}}, "g");
-  const ValueId rates = program.add_value(Role::Input, {{4}}, "rates");
+  const ValueId hyper = program.add_value(Role::Input, {{4}}, "hyper");
   const ValueId twice = program.append_one(
       OpKind::Binary, ArithmeticAttrs{ArithmeticOperation::Add}, {p, p});
-  program.append(OpKind::SgdUpdate, SgdUpdateAttrs{}, {p, g, kNoValue, rates});
+  program.append(OpKind::SgdUpdate, SgdUpdateAttrs{}, {p, g, kNoValue, hyper});
   const RefValues values = evaluate_program(
       program,
-      {{p, {{1}, {3}}}, {g, {{1}, {2}}}, {rates, {{4}, {0.5, 0, 0, 0}}}});
+      {{p, {{1}, {3}}}, {g, {{1}, {2}}}, {hyper, {{4}, {0.5, 0, 0, 0}}}});
   EXPECT_EQ(values.at(twice).data, (Data{6}));
   EXPECT_EQ(values.at(p).data, (Data{2}));
 }

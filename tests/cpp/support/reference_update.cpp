@@ -12,14 +12,17 @@ double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
 /// The gradient after scale, clipping, rescaling and regularisation.
 template <class Attrs>
-std::vector<double> prepared_gradient(
-    const Attrs& attrs, const RefTensor& parameter, const RefTensor& gradient,
-    const RefTensor& rates, const RefTensor& scale, bool regularizes = true) {
+std::vector<double> prepared_gradient(const Attrs& attrs,
+                                      const RefTensor& parameter,
+                                      const RefTensor& gradient,
+                                      const RefTensor& hyperparameters,
+                                      const RefTensor& scale,
+                                      bool regularizes = true) {
   std::vector<double> result = gradient.data;
   for (std::size_t i = 0; i < result.size(); ++i) {
     double& g = result[i];
     if (scale.is_present()) g *= scale.data[0];
-    if (attrs.clips_by_value && rates.data[2] != 0) {
+    if (attrs.clips_by_value && hyperparameters.data[2] != 0) {
       g = std::clamp<double>(g, attrs.gradient_clip_min,
                              attrs.gradient_clip_max);
     }
@@ -46,11 +49,11 @@ RefTensors reference_sgd_update(const SgdUpdateAttrs& attrs, RefTensors& in) {
   if (is_left_out(in, 4)) return {};
   RefTensor& parameter = in[0];
   RefTensor& momentum = in[2];
-  const RefTensor& rates = in[3];
-  const double rate = rates.data[0] * attrs.lr_scale;
+  const RefTensor& hyperparameters = in[3];
+  const double rate = hyperparameters.data[0] * attrs.lr_scale;
   const double mu = attrs.momentum_scale;
   const auto gradient =
-      prepared_gradient(attrs, parameter, in[1], rates, in[4]);
+      prepared_gradient(attrs, parameter, in[1], hyperparameters, in[4]);
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const double g = gradient[i];
     double& p = parameter.data[i];
@@ -71,11 +74,11 @@ RefTensors reference_adam_update(const AdamUpdateAttrs& attrs, RefTensors& in) {
   if (is_left_out(in, 6)) return {};
   RefTensor& parameter = in[0];
   RefTensor& maximum_velocity = in[4];
-  const RefTensor& rates = in[5];
+  const RefTensor& hyperparameters = in[5];
   const double beta1 = attrs.beta1;
   const double beta2 = attrs.beta2;
   const auto gradient =
-      prepared_gradient(attrs, parameter, in[1], rates, in[6],
+      prepared_gradient(attrs, parameter, in[1], hyperparameters, in[6],
                         /*regularizes=*/!attrs.decoupled_decay);
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const double g = gradient[i];
@@ -92,9 +95,11 @@ RefTensors reference_adam_update(const AdamUpdateAttrs& attrs, RefTensors& in) {
     }
     double& p = parameter.data[i];
     const double lr_scale = attrs.lr_scale;
-    p -= rates.data[1] * lr_scale * m / (std::sqrt(used) + attrs.epsilon);
+    p -= hyperparameters.data[1] * lr_scale * m /
+         (std::sqrt(used) + attrs.epsilon);
     if (attrs.decoupled_decay) {
-      p -= rates.data[0] * lr_scale * attrs.regularization_scale * old;
+      p -=
+          hyperparameters.data[0] * lr_scale * attrs.regularization_scale * old;
     }
   }
   return {};
@@ -105,11 +110,11 @@ RefTensors reference_rmsprop_update(const RmspropUpdateAttrs& attrs,
   if (is_left_out(in, 6)) return {};
   RefTensor& parameter = in[0];
   RefTensor& momentum = in[3];
-  const RefTensor& rates = in[5];
-  const double rate = rates.data[0] * attrs.lr_scale;
+  const RefTensor& hyperparameters = in[5];
+  const double rate = hyperparameters.data[0] * attrs.lr_scale;
   const double alpha = attrs.alpha;
   const auto gradient =
-      prepared_gradient(attrs, parameter, in[1], rates, in[6]);
+      prepared_gradient(attrs, parameter, in[1], hyperparameters, in[6]);
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const double g = gradient[i];
     double& n = in[2].data[i];
@@ -163,13 +168,14 @@ RefTensors reference_update_loss_scale(const LossScaleAttrs& attrs,
     state[1] = 0;
     state[2] += 1;
   }
-  RefTensor rates = in[1];
-  const double step = std::max(1.0, rates.data[3] - state[2]);
+  RefTensor hyperparameters = in[1];
+  const double step = std::max(1.0, hyperparameters.data[3] - state[2]);
   if (state[2] > 0 && (attrs.beta1 > 0 || attrs.beta2 > 0)) {
-    rates.data[1] = rates.data[0] * std::sqrt(1 - std::pow(attrs.beta2, step)) /
-                    (1 - std::pow(attrs.beta1, step));
+    hyperparameters.data[1] = hyperparameters.data[0] *
+                              std::sqrt(1 - std::pow(attrs.beta2, step)) /
+                              (1 - std::pow(attrs.beta1, step));
   }
-  return {filled({1}, is_finite ? 1 : -1), rates};
+  return {filled({1}, is_finite ? 1 : -1), hyperparameters};
 }
 
 RefTensors reference_accumulate_gradient(const NoAttrs&, RefTensors& in) {

@@ -51,8 +51,9 @@ bool has_host_views() { return device_name() != "token"; }
 
 Device rank_device() {
   if (test_device_type() != DeviceType::GPU) return Device::cpu(1);
-  // As a GPU's they live as long as the process. Looking for a GPU is for one
-  // thread at a time, while nothing is compiled: all are made by the first.
+  // These devices live as long as the process, as a GPU's do. Looking for a GPU
+  // is for one thread at a time, while nothing is compiled: all are made by the
+  // first.
   constexpr int kMostRanks = 6;
   static auto* const all = new std::vector<std::shared_ptr<DeviceContext>>([] {
     std::vector<std::shared_ptr<DeviceContext>> contexts(kMostRanks);

@@ -47,7 +47,7 @@ void require_same(const Meeting& meeting) {
   }
 }
 
-/// Of the floats [begin, begin + sum.size()) of each rank, in order.
+/// Adds the floats [begin, begin + sum.size()) of each rank, in order.
 void add_in_order(const Meeting& meeting, std::size_t begin,
                   std::span<float> sum) {
   std::vector<float> values(sum.size());
@@ -126,7 +126,7 @@ class ThreadGroup::Member : public BlockingCollective {
   }
 
  private:
-  /// Over when all ranks have come.
+  /// The meeting is over when all ranks have come.
   std::shared_ptr<const Meeting> meet(std::string what,
                                       std::span<const std::byte> bytes) {
     delay();

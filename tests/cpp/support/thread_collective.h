@@ -30,8 +30,8 @@ class ThreadGroup {
   int size() const;
   /// The collective of a rank; always the same.
   const std::shared_ptr<Collective>& operator[](int rank) const;
-  /// From now on the rank comes to no meeting: its operations and those of all
-  /// others last until the rank that waits gives up (abort()).
+  /// Keeps the rank from all meetings from now on: its operations and those of
+  /// all others last until the rank that waits gives up (abort()).
   void kill(int rank);
   /// How many operations a rank has begun on its thread.
   std::int64_t num_begun(int rank) const;

@@ -41,7 +41,7 @@ class DigitsNet {
   explicit DigitsNet(const Device& device, const DigitsNet* other = nullptr);
 
   ExecutionResult step(const Digits& data, int batch);
-  /// The same step in three calls.
+  /// Makes the step in three calls.
   ExecutionResult step_in_phases(const Digits& data, int batch);
   /// What is trained and has an effect. What is added before a batch
   /// normalization has none: its gradient is rounding and nothing else.

@@ -40,7 +40,7 @@ void expect_same_masks(const ExecutionResult& got,
   EXPECT_NEAR(num_dropped, 0.25 * num_compared, 0.06 * num_compared);
 }
 
-/// Of all elements of all tensors, one after the other.
+/// Reads all elements of all tensors, one after the other.
 Floats read_all(const std::vector<Tensor>& tensors) {
   Floats all;
   for (const Tensor& tensor : tensors) {

@@ -39,7 +39,7 @@ void require_feed(MPSGraph* graph, MPSGraphTensor* tensor,
   }
 }
 
-/// In order of creation.
+/// Feeds are in order of creation.
 NSArray* sorted_feeds(MPSGraph* graph,
                       MPSGraphTensorShapedTypeDictionary* feeds) {
   NSMutableArray* result = [NSMutableArray array];

@@ -11,7 +11,8 @@ inline constexpr std::size_t kPageSize = 4096;
 
 class Memory {
  public:
-  /// Null when it does not fit or shall fail. Every byte is `fill`.
+  /// The memory is null when it does not fit or shall fail. Every byte is
+  /// `fill`.
   static std::shared_ptr<Memory> allocate(std::size_t bytes,
                                           unsigned char fill);
   ~Memory();

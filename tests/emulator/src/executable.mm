@@ -84,7 +84,7 @@ void require_apart(const Run& run) {
   }
 }
 
-/// As code does that was given a wrapper of the caller's buffer.
+/// Goes on as code does that was given a wrapper of the caller's buffer.
 void go_on(MPSCommandBuffer* buffer) {
   if (commits_silently()) return [buffer replaceCommandBuffer];
   [[MPSCommandBuffer commandBufferWithCommandBuffer:buffer] commitAndContinue];

@@ -20,7 +20,7 @@ NSArray<MPSGraphTensor*>* add_operation(MPSGraph* graph, const char* op,
                                         NSArray<MPSGraphTensor*>* inputs,
                                         const std::vector<Type>& results,
                                         Kernel kernel);
-/// The same for one result.
+/// Adds an operation with one result.
 MPSGraphTensor* add_operation(MPSGraph* graph, const char* op, NSString* name,
                               NSArray<MPSGraphTensor*>* inputs,
                               const Type& result, Kernel kernel);

@@ -215,7 +215,7 @@ std::int64_t Misbehaviour::row_stride(std::size_t value) const {
     return has_rows ? row_stride(producer->inputs[0]) : dims.back();
   }
   if (op == "transpose") {
-    // Of a matrix: the columns of the source are its rows.
+    // The columns of a matrix's source are its rows.
     const Dims& from = plan_.values[producer->inputs[0]].shape;
     if (from.back() != dims.back()) return row_stride(producer->inputs[0]);
   }

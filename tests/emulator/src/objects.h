@@ -23,7 +23,7 @@ void count_death(id object);
 NSString* to_ns(const std::string& text);
 NSString* describe(const Type& type);
 
-/// As graph_core.h declares them; here for files without graphs.
+/// graph_core.h declares these, too; here they are for files without graphs.
 Dims dims_of(NSArray<NSNumber*>* numbers);
 NSArray<NSNumber*>* shape_of(const Dims& dims);
 /// Refuses types that no tensor has and lengths below one.

@@ -19,7 +19,7 @@ class TensorRegion {
   /// Do commands that follow wait for what was written here?
   bool is_tracked() const;
 
-  // On the device's thread.
+  // Only the device's thread may call this.
   Array read() const;
   void write(const Array& array) const;
   /// Every byte becomes 0xff: a NaN.

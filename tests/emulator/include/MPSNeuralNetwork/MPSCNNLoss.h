@@ -65,7 +65,7 @@ typedef NS_ENUM(int32_t, MPSCNNReductionType) {
                              size:(MTLSize)size;
 @end
 
-/// Given to the graph among the source states; the loss writes its image.
+/// The graph is given it among the source states; the loss writes its image.
 @interface MPSCNNLossLabels : MPSState {
   MPSImage *_lossImage, *_labelsImage, *_weightsImage;
 }

@@ -51,7 +51,8 @@ EMULATED_NODE((MPSNNImageNode*, labels),
 EMULATED_MADE(Sources, NSArray<MPSNNImageNode*>*, sourceNodes,
               (MPSCNNLossDescriptor*, lossDescriptor));
 
-/// Of the predictions; the plural ones have that of the labels as well.
+/// The gradient is that of the predictions; the plural ones have that of the
+/// labels as well.
 - (MPSNNLossGradientNode*)gradientFilterWithSources:
     (NSArray<MPSNNImageNode*>*)sourceGradient;
 - (NSArray<MPSNNLossGradientNode*>*)gradientFiltersWithSources:

@@ -10,7 +10,7 @@ NS_ASSUME_NONNULL_BEGIN
 @interface MPSCNNNeuronNode : MPSNNFilterNode {
   MPSNNNeuronDescriptor* _descriptor;
 }
-/// Of the class that the descriptor's type has.
+/// Makes a node of the class that the descriptor's type has.
 + (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
                     descriptor:(MPSNNNeuronDescriptor*)descriptor;
 @property(nonatomic, readonly) float a, b, c;

@@ -34,7 +34,7 @@ EMULATED_MADE(Sources, NSArray<MPSNNImageNode*>*, sourceNodes);
 EMULATED_MADE(LeftSource, MPSNNImageNode*, left,
               (MPSNNImageNode*, rightSource));
 - (Class)gradientClass;
-/// Of the primary source, then of the secondary one.
+/// The gradients are of the primary source, then of the secondary one.
 - (NSArray<MPSNNGradientFilterNode*>*)gradientFiltersWithSources:
     (NSArray<MPSNNImageNode*>*)gradientImages;
 @end

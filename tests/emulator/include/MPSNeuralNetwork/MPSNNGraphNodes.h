@@ -60,7 +60,7 @@ NS_ASSUME_NONNULL_BEGIN
 @end
 @interface MPSNNArithmeticGradientStateNode : MPSNNBinaryGradientStateNode
 @end
-/// Given to a graph among the source states.
+/// A graph is given it among the source states.
 @interface MPSNNLabelsNode : MPSNNStateNode
 @end
 

@@ -31,7 +31,7 @@ EMULATED_GRADIENT_NODE((double, scaleFactorX), (double, scaleFactorY));
 EMULATED_NODE(EMULATED_UPSAMPLING_FACTORS);
 EMULATED_NODE(EMULATED_UPSAMPLING_FACTORS, (BOOL, alignCorners));
 @end
-/// Whether corners are aligned the state says.
+/// The state says whether corners are aligned.
 @interface MPSCNNUpsamplingBilinearGradientNode : MPSNNGradientFilterNode {
   double _scaleFactorX, _scaleFactorY;
 }

@@ -31,7 +31,7 @@ NS_ASSUME_NONNULL_BEGIN
 - (void)commit;
 @end
 
-/// Of MTLDevice and MTLCommandQueue.
+/// MTLDevice and MTLCommandQueue have these.
 @interface NSObject (EmulatedResidency)
 - (nullable id<MTLResidencySet>)
     newResidencySetWithDescriptor:(MTLResidencySetDescriptor*)descriptor

@@ -19,7 +19,7 @@ typedef NS_ENUM(NSUInteger, MPSGraphPoolingReturnIndicesMode) {
 #define EMULATED_POOLING_2D                                                \
   (NSUInteger, kernelWidth), (NSUInteger, kernelHeight), EMULATED_STRIDES, \
       EMULATED_DILATION, EMULATED_SIDES, EMULATED_STYLE
-/// Of 2-D and 4-D pooling.
+/// 2-D and 4-D pooling share these.
 #define EMULATED_POOLING_RESULT                               \
   (MPSGraphPoolingReturnIndicesMode, returnIndicesMode),      \
       (MPSDataType, returnIndicesDataType), (BOOL, ceilMode), \

@@ -21,11 +21,11 @@ void raise_in_operation(const std::string& op, int after = 0);  // at creation
 /// The command buffer ends in MTLCommandBufferStatusError with this
 /// MTLCommandBufferError code; its work is not done.
 void fail_command_buffer(int code, int after = 0);
-/// The same, but this many of its commands are done before, or all of them; and
-/// the error says `text`.
+/// Makes it fail when this many of its commands are done, or all of them; the
+/// error says `text`.
 void cut_command_buffer(int code, int after, int commands,
                         const std::string& text = {});
-/// From the next command buffer that fails on, its queue does nothing any more:
+/// The queue of the next command buffer that fails does nothing from then on:
 /// everything ends in code 4, "SubmissionsIgnored".
 void ignore_after_failure(bool ignores);
 /// Command buffers that are committed do not begin until this is undone.
@@ -38,7 +38,7 @@ void delay_completion(double seconds);
 /// Completion handlers of buffers that finished run in reverse order, in
 /// groups of so many (a group that stays incomplete runs after 20 ms).
 void reorder_completions(int group);
-/// After every run of `op` this changes the results (by result index).
+/// This changes the results after every run of `op` (by result index).
 void corrupt_operation(
     const std::string& op,
     std::function<void(std::vector<std::vector<double>>&)> change);
@@ -70,8 +70,8 @@ void reset_faults();
 /// Objects of the emulated classes that are alive, by class name; only those
 /// whose number is not zero.
 std::map<std::string, long> live_objects();
-/// Of the heaps that are alive; only those that no residency set keeps where
-/// the device finds them.
+/// The labels of heaps that are alive, or of those only that no residency set
+/// keeps where the device finds them.
 std::vector<std::string> heap_labels();
 std::vector<std::string> heaps_not_resident();
 /// Bytes of all live buffers and heaps (buffers inside heaps count once).

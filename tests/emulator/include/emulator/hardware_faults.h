@@ -40,7 +40,7 @@ struct HardwareFaults {
   /// Convolutions and their gradients are wrong when their weights are views:
   /// transposed, cut, broadcast.
   bool misreads_views_of_weights = false;
-  /// Not on machines but before macOS 14: there is no bfloat16.
+  /// No machine is so, but systems before macOS 14 are: there is no bfloat16.
   bool lacks_bfloat16 = false;
 };
 

@@ -6,7 +6,7 @@
 
 namespace emulator {
 
-/// The same elements under another shape or type.
+/// Copies elements to another shape or type.
 Kernel copy();
 
 /// Axis i of the result is axis permutation[i] of the source.

@@ -25,7 +25,7 @@ struct RandomNumbers {
 /// Input: a state. Results: values and the state after them. More than four
 /// dimensions give garbage, as on several systems.
 Kernel random_numbers(const RandomNumbers& numbers);
-/// The same from a fixed state, and without a state as result.
+/// Draws from a fixed state, and has no state as result.
 Kernel random_numbers_of(const RandomNumbers& numbers,
                          std::vector<double> state);
 

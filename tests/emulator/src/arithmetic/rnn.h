@@ -16,7 +16,7 @@ struct Lstm {
   // Which optional inputs there are.
   bool has_state = false, has_cell = false, has_mask = false,
        has_peephole = false;
-  // Of the gradients only.
+  // Only the gradients have these.
   bool has_state_gradient = false, has_cell_gradient = false;
 };
 
@@ -35,7 +35,7 @@ struct Gru {
   RnnActivation update, reset, output;
   // Which optional inputs there are.
   bool has_state = false, has_mask = false, has_bias = false;
-  // Of the gradients only.
+  // Only the gradients have this.
   bool has_state_gradient = false;
 };
 
@@ -53,7 +53,7 @@ struct SingleGate {
   RnnActivation activation;
   // Which optional inputs there are.
   bool has_state = false, has_mask = false;
-  // Of the gradients only.
+  // Only the gradients have this.
   bool has_state_gradient = false;
 };
 

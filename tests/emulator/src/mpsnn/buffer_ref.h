@@ -18,7 +18,7 @@ class BufferRef {
   /// Nil when it is gone.
   id<MTLCommandBuffer> get() const;
   bool is_same(id<MTLCommandBuffer> other) const;
-  /// Also while an encoder is open; nothing happens once the buffer is
+  /// Records while an encoder is open, too; nothing happens once the buffer is
   /// committed or gone.
   void record_quietly(Command command) const;
 

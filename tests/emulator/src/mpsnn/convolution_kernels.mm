@@ -203,7 +203,7 @@ class ConvolutionGradient : public GradientKernel {
     if ([fresh isTemporary]) [fresh setReadCount:[fresh readCount] - 1];
   }
 
-  /// After the command buffer: the data source changes its arrays, from which
+  /// The data source changes its arrays after the command buffer, from which
   /// the weights are read again.
   void update_on_cpu(const Encoding& encoding) {
     MPSCNNConvolutionGradientState* state = gradient_state(encoding);

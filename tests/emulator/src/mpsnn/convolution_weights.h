@@ -26,12 +26,12 @@ class ConvolutionWeights {
   bool has_half_weights() const { return has_half_weights_; }
   MPSCNNConvolutionDescriptor* descriptor() const { return descriptor_.get(); }
 
-  // From any thread.
+  // Any thread may call this.
   std::vector<float> weights() const;
   std::vector<float> biases() const;
   /// Rounds as the kernel stores them.
   void store(const float* weights, const float* biases);
-  /// From the data source; false when it would not load.
+  /// Reads the data source; false when it would not load.
   bool reload();
 
   /// A state for data sources to look at; temporary when there is a buffer.

@@ -95,7 +95,7 @@ void ConvolutionWeights::inspect(bool is_reverse) {
   has_half_weights_ = kernel_type == MPSDataTypeFloat16;
 }
 
-/// Only between load and purge.
+/// The source may be read between load and purge only.
 void ConvolutionWeights::read_source() {
   id<MPSCNNConvolutionDataSource> source = source_.get();
   const void* bytes = [source weights];

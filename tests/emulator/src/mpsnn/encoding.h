@@ -11,13 +11,13 @@ struct StateRequest {
   bool is_temporary;
 };
 
-/// Of the first image of the batch: what property callbacks are shown.
+/// The images that property callbacks are shown, the first of the batch.
 struct EncodedImages {
   MPSImage *source, *result;
 };
 
 struct Encoding {
-  /// As the caller gave it.
+  /// The caller gave it.
   id<MTLCommandBuffer> buffer;
   /// Source states: batches of objects, in the order of the node.
   NSArray<MPSStateBatch*>* states;

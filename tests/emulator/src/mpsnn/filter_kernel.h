@@ -92,17 +92,19 @@ struct FilterState {
 /// What is known while a filter is encoded.
 struct Sizes {
   std::vector<Extent> sources;
-  /// Of the node's source states, for the first image.
+  /// The node's source states, for the first image.
   std::vector<const FilterState*> states;
 };
 
 struct FilterRun {
-  /// In the order of the node's sources. A gradient node has the gradient
-  /// first, then the forward source (or what else it asked for).
+  /// Pictures are in the order of the node's sources. A gradient node has the
+  /// gradient first, then the forward source (or what else it asked for).
   std::vector<const Pictures*> sources;
-  /// By source state, then by image. One object may stand for all images.
+  /// The first index is the source state, the second the image. One object may
+  /// stand for all images.
   std::vector<std::vector<FilterState*>> states;
-  /// Of the filter itself, by image; empty when no node asked for it.
+  /// The states of the filter itself, by image; empty when no node asked for
+  /// them.
   std::vector<FilterState*> own_states;
   Placement placement;
   Answer answer;
@@ -113,7 +115,7 @@ struct FilterRun {
   State& state(std::size_t i, std::size_t image = 0) const {
     return static_cast<State&>(*states[i][image]);
   }
-  /// Null when nobody asked for it.
+  /// The state is null when nobody asked for it.
   template <class State>
   State* own_state(std::size_t image = 0) const {
     return own_states.empty() ? nullptr
@@ -163,9 +165,9 @@ class FilterKernel {
   virtual int num_updates() const { return 0; }
   /// The source states are read by the host afterwards.
   virtual bool keeps_states() const { return false; }
-  /// After run() was encoded.
+  /// This comes after run() was encoded.
   virtual void encode_update(const Encoding&) {}
-  /// From the data source, at once.
+  /// Reads the data source at once.
   virtual void reload() {}
 };
 

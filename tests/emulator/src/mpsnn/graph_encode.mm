@@ -155,7 +155,7 @@ class Encoder {
     }
   }
 
-  /// As Apple does with an MPSCommandBuffer.
+  /// Counts as Apple does with an MPSCommandBuffer.
   int num_commits() {
     if (![buffer() isKindOfClass:[MPSCommandBuffer class]]) return 0;
     return commits_of_encode();

@@ -55,7 +55,7 @@ struct Step {
 struct FilterProgram {
   std::vector<ImageSlot> images;
   std::vector<StateSlot> states;
-  /// In an order that they can run in.
+  /// The steps are in an order that they can run in.
   std::vector<Step> steps;
   /// Slots, in the order of the public lists: neither that of creation nor
   /// that of use.
@@ -69,7 +69,8 @@ struct FilterProgram {
   bool is_in_flight() const { return flight.use_count() > 1; }
 };
 
-/// Null when a data source would not load. `needed` may be empty: all are.
+/// The program is null when a data source would not load. `needed` may be
+/// empty: all are.
 std::unique_ptr<FilterProgram> make_filter_program(
     id<MTLDevice> device, NSArray<MPSNNImageNode*>* results,
     const std::vector<bool>& needed);

@@ -8,7 +8,7 @@
 @interface EmulatedHandle : NSObject <MPSHandle>
 @end
 
-/// In the lists, for nodes that have no handle.
+/// Stands in the lists for nodes that have no handle.
 @implementation EmulatedHandle
 - (NSString*)label {
   return nil;

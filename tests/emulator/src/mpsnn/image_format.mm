@@ -12,7 +12,7 @@ namespace emulator::mpsnn {
 namespace {
 
 constexpr NSUInteger kTexel = 4;
-// Of a texture, and of an array of textures.
+// The limits of a texture, and of an array of textures.
 constexpr NSUInteger kMaxSide = 16384;
 constexpr NSUInteger kMaxSlices = 2048;
 

@@ -14,7 +14,7 @@
 /// A temporary image's read count goes down by one.
 - (void)countRead;
 
-// On the device's thread.
+// Only the device's thread may call this.
 - (emulator::mpsnn::Picture)picture;
 - (void)setPicture:(const emulator::mpsnn::Picture&)picture;
 /// All elements, image by image, channels innermost, in the image's format.

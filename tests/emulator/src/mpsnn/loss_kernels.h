@@ -9,7 +9,7 @@
 
 namespace emulator::mpsnn {
 
-/// Behind MPSCNNLossLabels.
+/// MPSCNNLossLabels holds this.
 struct LossLabels : FilterState {
   LossLabels(MPSImage* loss_image, MPSImage* labels_image,
              MPSImage* weights_image)

@@ -33,7 +33,7 @@ bool computes_statistics(StatisticsOf kind, MPSCNNBatchNormalizationFlags flags,
   }
 }
 
-std::vector<double> widened(const std::vector<float>& values) {
+std::vector<double> upcast(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
 
@@ -89,8 +89,8 @@ class NormalizationFilter : public FilterKernel {
       auto* state = run.own_state<NormalizationState>(i);
       state->used = used;
       state->statistics = statistics;
-      write_floats(state->gamma.get(), widened(used.gamma));
-      write_floats(state->beta.get(), widened(used.beta));
+      write_floats(state->gamma.get(), upcast(used.gamma));
+      write_floats(state->beta.get(), upcast(used.beta));
       if (!state->mean.get()) continue;
       write_floats(state->mean.get(), statistics.mean);
       write_floats(state->variance.get(), statistics.variance);

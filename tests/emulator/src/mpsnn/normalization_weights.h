@@ -22,9 +22,9 @@ class NormalizationWeights {
   StatisticsOf kind() const { return kind_; }
   std::int64_t channels() const { return channels_; }
 
-  // From any thread.
+  // Any thread may call this.
   Normalization values() const;
-  /// Of the data source; only for batch normalization.
+  /// The statistics of the data source, which only batch normalization has.
   Statistics statistics() const;
   void set_gamma_and_beta(std::vector<float> gamma, std::vector<float> beta);
   void set_statistics(const std::vector<float>& mean,
@@ -50,7 +50,7 @@ struct NormalizationState : FilterState {
   Retained<id<MTLBuffer>> gamma{nil}, beta{nil}, mean{nil}, variance{nil};
   Retained<id<MTLBuffer>> gamma_gradient{nil}, beta_gradient{nil};
   Retained<id> kernel{nil};
-  /// In full precision; all sets in the state of the first image.
+  /// These have full precision; the first image's state has all sets.
   Normalization used;
   Statistics statistics;
 

@@ -8,7 +8,7 @@ constexpr std::uint64_t kAlignTopLeft = 1, kAlignBottomRight = 2;
 constexpr std::uint64_t kRemainderToRight = 1 << 2, kRemainderToBottom = 2 << 2;
 constexpr std::uint64_t kSizeSame = 1 << 4, kSizeFull = 2 << 4;
 
-/// -1: valid only, 0: same, 1: full.
+/// The style is -1 for valid only, 0 for same, 1 for full.
 int style_of(std::uint64_t method) {
   switch (method & (3 << 4)) {
     case kSizeSame:
@@ -20,7 +20,7 @@ int style_of(std::uint64_t method) {
   }
 }
 
-/// Of `extra` pixels outside of the source, how many lie before it. Apple's
+/// Says how many of `extra` pixels outside of the source lie before it. Apple's
 /// sample code divides as C does: towards zero.
 std::int64_t before(std::uint64_t method, std::int64_t extra,
                     bool remainder_is_after) {
@@ -37,7 +37,8 @@ Axis place_axis(std::uint64_t method, std::int64_t source, std::int64_t extent,
                 std::int64_t stride, bool remainder_is_after, bool is_reverse) {
   const int style = style_of(method);
   if (is_reverse) {
-    // Of a convolution over the source with zeros put between its pixels.
+    // The extent of a convolution over the source with zeros put between its
+    // pixels.
     const std::int64_t spread = (source - 1) * stride + 1;
     const std::int64_t length = spread + style * (extent - 1);
     const std::int64_t extra = length - 1 + extent - spread;

@@ -9,7 +9,7 @@
 
 namespace emulator::mpsnn {
 
-/// Of a forward filter. It may refuse sources.
+/// The rule of a forward filter may refuse sources.
 using ExtentRule = std::function<Extent(const Extent& source)>;
 using ForwardRule = std::function<Picture(const Picture& source)>;
 using GradientRule =

@@ -10,7 +10,7 @@
 namespace emulator::mpsnn {
 namespace {
 
-/// Of one axis.
+/// The taps of one axis.
 AxisTaps taps_of(const Upsampling& u, double factor, std::int64_t source) {
   const auto whole = static_cast<std::int64_t>(factor);
   if (!u.is_linear) return nearest_taps(source, whole);

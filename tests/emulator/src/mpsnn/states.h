@@ -14,7 +14,7 @@
                       commandBuffer:(id<MTLCommandBuffer>)buffer;
 - (instancetype)initWithResources:(NSArray<id<MTLResource>>*)resources
                     commandBuffer:(id<MTLCommandBuffer>)buffer;
-/// Null for states that the caller made.
+/// The state is null where the caller made it.
 - (std::shared_ptr<emulator::mpsnn::FilterState>)filterState;
 /// Refuses a temporary state that is used up, or of another command buffer.
 - (void)require:(const char*)what usableOn:(id<MTLCommandBuffer>)buffer;

@@ -75,7 +75,7 @@ void poison_buffer(id<MTLBuffer> buffer) {
   return _readCount;
 }
 
-/// Of a state that is not temporary it stays zero.
+/// It stays zero where the state is not temporary.
 - (void)setReadCount:(NSUInteger)count {
   if (![self isTemporary]) return;
   if (_readCount == 0) {

@@ -44,12 +44,12 @@ Dims constant_numbers(MPSGraph* graph, const char* op, NSString* what,
 /// Shape that all types broadcast to.
 Dims broadcast_shape(const char* op, const std::vector<Type>& types);
 
-/// From the end if negative.
+/// An axis counts from the end if it is negative.
 std::size_t axis_of(const char* op, NSInteger axis, std::size_t rank);
 /// Ascending and different; nil means all.
 Dims axes_of(const char* op, NSArray<NSNumber*>* axes, std::size_t rank);
 
-/// As many numbers as expected, none of them smaller than `least`.
+/// Requires as many numbers as expected, none of them smaller than `least`.
 Dims numbers_of(const char* op, NSString* what, NSArray<NSNumber*>* numbers,
                 std::size_t count, std::int64_t least);
 /// Positive lengths.

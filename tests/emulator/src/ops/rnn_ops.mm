@@ -10,7 +10,7 @@ namespace {
 
 Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
   if (!descriptor) refuse(op, @"the descriptor is nil");
-  // Without one of these it is not documented which results there are.
+  // It is not documented which results there are without one of these.
   if (![descriptor training] || ![descriptor produceCell]) {
     refuse(op, @"only training with cells is emulated");
   }

@@ -12,7 +12,7 @@ using namespace emulator;
 
 namespace {
 
-/// The same elements under another shape.
+/// Views the elements under another shape.
 MPSGraphTensor* add_view(MPSGraph* graph, const char* op, NSString* name,
                          MPSGraphTensor* tensor, const Dims& dims) {
   const Type type = operand(graph, op, tensor);

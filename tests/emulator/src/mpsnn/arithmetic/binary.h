@@ -10,7 +10,7 @@ namespace emulator::mpsnn {
 
 enum class BinaryOp { kAdd, kSubtract, kMultiply, kDivide, kCompare };
 
-/// In the order of MPSNNComparisonType.
+/// The order is that of MPSNNComparisonType.
 enum class Comparison {
   kEqual,
   kNotEqual,

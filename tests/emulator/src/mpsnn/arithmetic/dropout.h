@@ -27,7 +27,7 @@ class MaskGenerator {
   std::uint64_t state_;
 };
 
-/// Of sources and of gradients alike.
+/// Sources and gradients are masked alike.
 Picture apply_mask(const Picture& source, const Picture& mask,
                    const MaskStrides& strides, double keep_probability);
 

@@ -9,7 +9,7 @@ namespace emulator::mpsnn {
 
 struct LocalNormalization {
   double alpha = 1, beta = 5, delta = 1;
-  /// Of local contrast.
+  /// Local contrast has these.
   double p0 = 1, pm = 0, ps = 1;
   std::int64_t kernel_width = 5, kernel_height = 5;
   /// Across channels.

@@ -81,7 +81,8 @@ double value(const Loss& loss, const Element& e) {
   return 0;
 }
 
-/// By the prediction; but for the softmax, whose elements depend on each other.
+/// The derivative by the prediction, but for the softmax, whose elements depend
+/// on each other.
 double by_prediction(const Loss& loss, const Element& e) {
   const double y = e.y, t = e.t, epsilon = loss.epsilon;
   switch (loss.type) {
@@ -137,7 +138,7 @@ double by_label(const Loss& loss, const Element& e) {
   return 0;
 }
 
-/// Of the pixel, for softmax: sum of weight * label.
+/// The sum of weight * label over the pixel, for the softmax.
 double label_mass(const Loss& loss, const LossImages& images, std::int64_t y,
                   std::int64_t x) {
   double sum = 0;

@@ -7,7 +7,7 @@
 
 namespace emulator::mpsnn {
 
-/// In the order of MPSCNNLossType.
+/// The order is that of MPSCNNLossType.
 enum class LossType {
   kMeanAbsoluteError,
   kMeanSquaredError,
@@ -21,7 +21,7 @@ enum class LossType {
   kKullbackLeiblerDivergence,
 };
 
-/// In the order of MPSCNNReductionType.
+/// The order is that of MPSCNNReductionType.
 enum class LossReduction { kNone, kSum, kMean, kSumByNonZeroWeights };
 
 struct Loss {
@@ -39,7 +39,7 @@ struct LossImages {
   const Picture* weights = nullptr;
 };
 
-/// Of every element, weighted.
+/// The loss of every element, weighted.
 Picture element_losses(const Loss& loss, const LossImages& images);
 
 /// A reduced loss is total / divisor. Those of several images add up.

@@ -6,7 +6,7 @@
 
 namespace emulator::mpsnn {
 
-/// In the order of MPSCNNNeuronType.
+/// The order is that of MPSCNNNeuronType.
 enum class NeuronType {
   kNone,
   kReLU,

@@ -15,15 +15,15 @@ struct Normalization {
   StatisticsOf kind = StatisticsOf::Batch;
   std::int64_t groups = 1;
   double epsilon = 0;
-  /// Per channel.
+  /// Each channel has one of both.
   std::vector<float> gamma, beta;
 
-  /// Of channel `c` of image `n`.
+  /// The set of channel `c` of image `n`.
   std::int64_t set_of(std::int64_t n, std::int64_t c,
                       std::int64_t channels) const;
 };
 
-/// By set; the variance is the biased one.
+/// The statistics of each set; the variance is the biased one.
 struct Statistics {
   std::vector<double> mean, variance;
 };

@@ -16,7 +16,7 @@ struct Samples {
   std::int64_t zeros = 0;
 };
 
-/// Of the window of result element (i, j).
+/// The samples in the window of result element (i, j).
 Samples samples_of(const Pooling& p, const Extent& source, std::int64_t i,
                    std::int64_t j) {
   const Window& w = p.window;
@@ -39,7 +39,8 @@ Samples samples_of(const Pooling& p, const Extent& source, std::int64_t i,
   return samples;
 }
 
-/// Null when a zero outside is larger, or the window is empty.
+/// The largest tap is null when a zero outside is larger, or the window is
+/// empty.
 const Tap* largest(const Picture& source, std::int64_t c,
                    const Samples& samples) {
   const Tap* best = nullptr;

@@ -9,7 +9,7 @@
 namespace emulator::mpsnn {
 namespace {
 
-/// Between the two samples around a position; ends are repeated.
+/// Interpolates between the two samples around a position; ends are repeated.
 std::vector<Tap> between(double position, std::int64_t length) {
   const double last = static_cast<double>(length - 1);
   const double at = std::clamp(position, 0.0, last);

@@ -20,7 +20,7 @@ AxisTaps nearest_taps(std::int64_t source, std::int64_t factor);
 /// where the latter samples lie.
 AxisTaps linear_taps(std::int64_t source, std::int64_t result,
                      bool aligns_corners);
-/// At ((i + 1/2) - translation) / scale - 1/2.
+/// Samples at ((i + 1/2) - translation) / scale - 1/2.
 AxisTaps transformed_taps(std::int64_t source, std::int64_t result,
                           double scale, double translation);
 

@@ -58,7 +58,7 @@ using emulator::mpsnn::described;
 @implementation MPSCNNNeuronNode
 + (instancetype)nodeWithSource:(MPSNNImageNode*)source
                     descriptor:(MPSNNNeuronDescriptor*)descriptor {
-  // In the order of MPSCNNNeuronType.
+  // The order is that of MPSCNNNeuronType.
   NSArray* names =
       [@"None ReLU Linear Sigmoid HardSigmoid TanH Absolute SoftPlus SoftSign "
        @"ELU PReLU ReLUN Power Exponential Logarithm GeLU"

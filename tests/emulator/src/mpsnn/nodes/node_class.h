@@ -74,7 +74,7 @@ inline MPSNNGradientStateNode* gradient_state_of(MPSNNFilterNode* node) {
                                                     gradientState:state \
                                                       __VA_ARGS__]]; \
   }
-/// Of nodes that have none, and say why.
+/// Nodes that have no gradient say why.
 #define NO_GRADIENT(REASON) \
   - (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes: \
       (MPSNNImageNode*)gradient { \

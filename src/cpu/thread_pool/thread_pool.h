@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Team: the threads of a CPU device. It runs one job at a time, a function
-// called once for each of `count` shares of some work.
+// ThreadPool: the threads of a CPU device. It runs one job at a time, a
+// function called once for each of `count` shares of some work.
 //
 // Shares are claimed, not assigned: a thread takes a share that is not taken,
 // runs it, and looks for the next. The thread that brings the job takes part,
@@ -16,9 +16,9 @@
 // A waiting thread spins for some microseconds, which is how long the next job
 // of a busy queue takes to come, and then sleeps.
 //
-// Beside other work a team would often wait for a thread whose turn is another
-// process's: its threads ask for short turns (short_turns.h), the thread that
-// brings the jobs when it has had to wait lately.
+// Beside other work a thread pool would often wait for a thread whose turn is
+// another process's: its threads ask for short turns (short_turns.h), the
+// thread that brings the jobs when it has had to wait lately.
 #pragma once
 
 #include <atomic>
@@ -27,11 +27,11 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/team/team_api.h"
+#include "cpu/thread_pool/thread_pool_api.h"
 
 namespace traingraph::cpu {
 
-class TRAINGRAPH_TEAM_API Team {
+class TRAINGRAPH_THREAD_POOL_API ThreadPool {
  public:
   /// Must not throw.
   using Share = void (*)(void* context, int index, int count);
@@ -42,10 +42,10 @@ class TRAINGRAPH_TEAM_API Team {
 
   /// `size` threads, the caller of run() counted. Throws
   /// std::system_error when a thread cannot be started.
-  explicit Team(int size);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  explicit ThreadPool(int size);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -55,26 +55,26 @@ class TRAINGRAPH_TEAM_API Team {
   /// run() in two halves, between which the caller itself runs share 0.
   void begin(int count, Share share, void* context);
   void end();
-  /// In a share: waits until all shares of the job are here.
+  /// Waits, within a share, until all shares of the job are here.
   void barrier();
 
-  /// While it lives, the team serves the calling thread.
-  class TRAINGRAPH_TEAM_API Driver {
+  /// While it lives, the thread pool serves the calling thread.
+  class TRAINGRAPH_THREAD_POOL_API Driver {
    public:
-    explicit Driver(Team& team);
+    explicit Driver(ThreadPool& pool);
     ~Driver();
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
    private:
-    Team* before_;
+    ThreadPool* before_;
   };
 
   /// Where the calling thread is.
   struct Position {
-    Team* team = nullptr;  // that serves it
-    int index = 0;         // of the share that it runs
-    int count = 1;         // of shares of that job
+    ThreadPool* pool = nullptr;  // that serves it
+    int index = 0;               // of the share that it runs
+    int count = 1;               // of shares of that job
     bool is_in_share = false;
     /// Threads that oneDNN's primitives are made for and run with.
     int num_primitive_threads = 1;
@@ -90,7 +90,7 @@ class TRAINGRAPH_TEAM_API Team {
   using Epoch = std::uint32_t;  // even; odd while a job is written
 
   void work(int number);
-  /// False when the team ends.
+  /// Returns false when the thread pool ends.
   bool wait_for_job(Epoch& seen);
   /// Runs shares of job `epoch`, beginning near the place of `number`.
   void take_part(int number, Epoch epoch);
@@ -111,7 +111,7 @@ class TRAINGRAPH_TEAM_API Team {
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) std::atomic<std::uint32_t> num_arrived_{0};
   std::atomic<std::uint32_t> generation_{0};
-  /// By share: the last job in which it was claimed.
+  /// The last job in which each share was claimed.
   std::unique_ptr<std::atomic<Epoch>[]> claimed_;
   /// Submissions whose drivers are to ask for short turns, from now on.
   int delayed_submissions_ = 0;

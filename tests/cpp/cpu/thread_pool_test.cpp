@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The team: every share runs once, shares may wait for one another, and nobody
-// waits for a thread that does not come.
-#include "cpu/team/team.h"
+// The thread pool: every share runs once, shares may wait for one another, and
+// nobody waits for a thread that does not come.
+#include "cpu/thread_pool/thread_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ namespace {
 
 /// Calls f(index, count) for each share.
 template <class F>
-void run(Team& team, int count, F f) {
-  team.run(
+void run(ThreadPool& pool, int count, F f) {
+  pool.run(
       count,
       [](void* context, int index, int of) {
         (*static_cast<F*>(context))(index, of);
@@ -29,16 +29,16 @@ void run(Team& team, int count, F f) {
       &f);
 }
 
-TEST(Team, RunsEveryShareOnce) {
+TEST(ThreadPool, RunsEveryShareOnce) {
   for (int size : {1, 2, 3, 8}) {
-    Team team(size);
-    EXPECT_EQ(team.size(), size);
+    ThreadPool pool(size);
+    EXPECT_EQ(pool.size(), size);
     std::mt19937 random(size);
     for (int job = 0; job < 2000; ++job) {
-      const int most = size * Team::kMaxSharesPerThread;
+      const int most = size * ThreadPool::kMaxSharesPerThread;
       const int count = 1 + static_cast<int>(random() % most);
       std::vector<std::atomic<int>> runs(count);
-      run(team, count, [&](int index, int of) {
+      run(pool, count, [&](int index, int of) {
         EXPECT_EQ(of, count);
         ++runs[index];
       });
@@ -47,18 +47,18 @@ TEST(Team, RunsEveryShareOnce) {
   }
 }
 
-TEST(Team, SharesMayWaitForOneAnother) {
-  Team team(4);
+TEST(ThreadPool, SharesMayWaitForOneAnother) {
+  ThreadPool pool(4);
   for (int count : {2, 3, 4}) {
     for (int job = 0; job < 100; ++job) {
       std::atomic<int> before = 0, between = 0;
       std::atomic<bool> is_right = true;
-      run(team, count, [&](int, int) {
+      run(pool, count, [&](int, int) {
         ++before;
-        team.barrier();
+        pool.barrier();
         if (before != count) is_right = false;
         ++between;
-        team.barrier();
+        pool.barrier();
         if (between != count) is_right = false;
       });
       ASSERT_TRUE(is_right) << count << " shares, job " << job;
@@ -66,69 +66,69 @@ TEST(Team, SharesMayWaitForOneAnother) {
   }
 }
 
-TEST(Team, DoesNotWaitForAThreadThatIsBusyElsewhere) {
+TEST(ThreadPool, DoesNotWaitForAThreadThatIsBusyElsewhere) {
   // Thread 1 stays in its share until the caller has run all others.
-  Team team(2);
+  ThreadPool pool(2);
   std::promise<void> others;
   std::atomic<int> num_run = 0;
   constexpr int kCount = 8;
   const auto caller = std::this_thread::get_id();
-  run(team, kCount, [&](int, int) {
+  run(pool, kCount, [&](int, int) {
     if (++num_run == kCount) others.set_value();
     if (std::this_thread::get_id() != caller) others.get_future().wait();
   });
   EXPECT_EQ(num_run, kCount);
 }
 
-TEST(Team, KnowsWhereAThreadIs) {
-  EXPECT_EQ(Team::here().team, nullptr);
-  Team team(3);
+TEST(ThreadPool, KnowsWhereAThreadIs) {
+  EXPECT_EQ(ThreadPool::here().pool, nullptr);
+  ThreadPool pool(3);
   {
-    const Team::Driver driver(team);
-    EXPECT_EQ(Team::here().team, &team);
-    EXPECT_FALSE(Team::here().is_in_share);
+    const ThreadPool::Driver driver(pool);
+    EXPECT_EQ(ThreadPool::here().pool, &pool);
+    EXPECT_FALSE(ThreadPool::here().is_in_share);
     std::mutex mutex;
     std::set<int> indices;
-    run(team, 3, [&](int index, int) {
-      const Team::Position& here = Team::here();
+    run(pool, 3, [&](int index, int) {
+      const ThreadPool::Position& here = ThreadPool::here();
       const std::scoped_lock lock(mutex);
       indices.insert(here.index);
       EXPECT_EQ(here.index, index);
       EXPECT_EQ(here.count, 3);
       EXPECT_TRUE(here.is_in_share);
-      EXPECT_EQ(here.team, &team);
+      EXPECT_EQ(here.pool, &pool);
     });
     EXPECT_EQ(indices, (std::set<int>{0, 1, 2}));
-    EXPECT_FALSE(Team::here().is_in_share);
+    EXPECT_FALSE(ThreadPool::here().is_in_share);
   }
-  EXPECT_EQ(Team::here().team, nullptr);
+  EXPECT_EQ(ThreadPool::here().pool, nullptr);
 }
 
-TEST(Team, EndsWhileItsThreadsWakeUp) {
+TEST(ThreadPool, EndsWhileItsThreadsWakeUp) {
   for (int i = 0; i < 300; ++i) {
-    Team team(3);
+    ThreadPool pool(3);
     if (i % 3 == 0) continue;
-    run(team, 3, [](int, int) {});
+    run(pool, 3, [](int, int) {});
   }
 }
 
 /// Jobs that come one by one, when all threads sleep.
-TEST(Team, WakesFromSleep) {
-  Team team(2);
+TEST(ThreadPool, WakesFromSleep) {
+  ThreadPool pool(2);
   for (int job = 0; job < 20; ++job) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::atomic<int> num_run = 0;
-    run(team, 2, [&](int, int) {
+    run(pool, 2, [&](int, int) {
       ++num_run;
-      team.barrier();  // nobody runs both
+      pool.barrier();  // nobody runs both
     });
     ASSERT_EQ(num_run, 2);
   }
 }
 
 TEST(ParallelFor, CoversTheRangeAtMultiples) {
-  Team team(3);
-  const Team::Driver driver(team);
+  ThreadPool pool(3);
+  const ThreadPool::Driver driver(pool);
   std::mt19937 random(7);
   for (int i = 0; i < 500; ++i) {
     const std::int64_t n = random() % 5000, grain = 1 + random() % 700;
@@ -146,16 +146,16 @@ TEST(ParallelFor, CoversTheRangeAtMultiples) {
   }
 }
 
-TEST(ParallelFor, RunsAloneWithinAShareAndWithoutATeam) {
+TEST(ParallelFor, RunsAloneWithinAShareAndWithoutAThreadPool) {
   const auto caller = std::this_thread::get_id();
   std::atomic<int> num_parts = 0;
   const auto part = [&](std::int64_t, std::int64_t) { ++num_parts; };
   parallel_for(1 << 20, 1, part);
   EXPECT_EQ(num_parts, 1);
-  Team team(2);
-  const Team::Driver driver(team);
+  ThreadPool pool(2);
+  const ThreadPool::Driver driver(pool);
   num_parts = 0;
-  run(team, 2, [&](int, int) { parallel_for(1 << 20, 1, part); });
+  run(pool, 2, [&](int, int) { parallel_for(1 << 20, 1, part); });
   EXPECT_EQ(num_parts, 2);
   EXPECT_EQ(std::this_thread::get_id(), caller);
 }

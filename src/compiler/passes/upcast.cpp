@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/passes/widen.h"
+#include "compiler/passes/upcast.h"
 
 #include <map>
 #include <utility>
@@ -41,7 +41,7 @@ bool makes_float32(const Node& node) {
 
 }  // namespace
 
-void widen(const Target& target, Program& program) {
+void upcast(const Target& target, Program& program) {
   Retype retype(program);
   std::map<ValueId, ValueId> computed;  // in float32, of what is stored
   retype.run([&](NodeId id) {

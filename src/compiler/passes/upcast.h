@@ -16,6 +16,6 @@
 
 namespace traingraph {
 
-void widen(const Target& target, Program& program);
+void upcast(const Target& target, Program& program);
 
 }  // namespace traingraph

@@ -7,8 +7,8 @@
 
 namespace traingraph::cpu {
 
-/// Of a MatMul node, with alpha and bias.
-void lower_widened_product(NodeLowering& lowering,
-                           const ProductOperands& operands);
+/// Lowers a MatMul node, with alpha and bias.
+void lower_upcast_product(NodeLowering& lowering,
+                          const ProductOperands& operands);
 
 }  // namespace traingraph::cpu

@@ -7,7 +7,7 @@
 //
 // The engine multiplies what is in scratch memory, whatever block that is: a
 // product for full blocks, and others for the last ones.
-#include "cpu/ops/matmul_widened.h"
+#include "cpu/ops/matmul_upcast.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ constexpr std::int64_t kPassingFloats = std::int64_t{1} << 16;
 /// Rows and columns come in multiples of this.
 constexpr std::int64_t kLeastBlock = 16;
 
-/// Of `length` lines of `depth`.
+/// The number of lines in a block of `length` lines of `depth`.
 std::int64_t block_of(std::int64_t floats, std::int64_t depth,
                       std::int64_t length) {
   const std::int64_t fitting = floats / depth / kLeastBlock * kLeastBlock;
@@ -40,7 +40,7 @@ std::int64_t block_of(std::int64_t floats, std::int64_t depth,
 
 bool is_transposed(const MatrixView& m) { return m.row == 1 && m.column != 1; }
 
-/// The same matrix without gaps, in the order in which it is stored.
+/// A matrix without gaps, in the order in which it is stored.
 MatrixView packed(const MatrixView& m) {
   if (!is_transposed(m)) return MatrixView::plain(m.rows, m.columns);
   return MatrixView::plain(m.columns, m.rows).transposed();
@@ -70,7 +70,7 @@ void for_each_line(std::int64_t lines, std::int64_t length, const F& f) {
 
 /// Floats of a matrix, as packed() has them.
 template <class T>
-void widen(MatrixView m, const T* from, float* to) {
+void upcast(MatrixView m, const T* from, float* to) {
   if (is_transposed(m)) m = m.transposed();
   for_each_line(m.rows, m.columns, [&](std::int64_t i) {
     const T* x = from + i * m.row;
@@ -140,15 +140,16 @@ struct Floats {
   float *x, *y, *z;
 };
 
-/// By whether the block is the last one of the rows, and of the columns.
+/// Indices say whether a block is the last one of the rows, and of the columns:
+/// those may be smaller.
 template <class Product>
 using ByLast = std::array<std::array<std::shared_ptr<Product>, 2>, 2>;
 
 template <class T, class Z>
-class WidenedProduct {
+class UpcastProduct {
  public:
-  WidenedProduct(Plan plan, const T* x, const T* y, const T* bias, Z* z,
-                 const Floats& floats, ByLast<BoundProduct> products)
+  UpcastProduct(Plan plan, const T* x, const T* y, const T* bias, Z* z,
+                const Floats& floats, ByLast<BoundProduct> products)
       : p_(std::move(plan)),
         x_(x),
         y_(y),
@@ -175,10 +176,10 @@ class WidenedProduct {
 
   void multiply(const T* x, const T* y, Z* z) const {
     const auto cast_rows = [&](std::int64_t row, std::int64_t count) {
-      widen(rows_of(p_.x, count), x + row * p_.x.row, floats_.x);
+      upcast(rows_of(p_.x, count), x + row * p_.x.row, floats_.x);
     };
     const auto cast_columns = [&](std::int64_t column, std::int64_t count) {
-      widen(columns_of(p_.y, count), y + column * p_.y.column, floats_.y);
+      upcast(columns_of(p_.y, count), y + column * p_.y.column, floats_.y);
     };
     const auto finish = [&](std::int64_t row, std::int64_t rows,
                             std::int64_t column, std::int64_t columns) {
@@ -238,8 +239,8 @@ class WidenedProduct {
 
 }  // namespace
 
-void lower_widened_product(NodeLowering& lowering,
-                           const ProductOperands& operands) {
+void lower_upcast_product(NodeLowering& lowering,
+                          const ProductOperands& operands) {
   const Plan plan(lowering, operands);
   const int x = lowering.read(0), y = lowering.read(1),
             bias = lowering.has(2) ? lowering.read(2) : -1,
@@ -278,7 +279,7 @@ void lower_widened_product(NodeLowering& lowering,
                 products[i][j]->bind(at, at[wide_x], at[wide_y], at[wide_z]);
           }
         }
-        return WidenedProduct<T, Z>(
+        return UpcastProduct<T, Z>(
             plan, typed<T>(at[x]), typed<T>(at[y]),
             bias < 0 ? nullptr : typed<T>(at[bias]), typed<Z>(at[z]),
             {floats(at[wide_x]), floats(at[wide_y]), floats(at[wide_z])},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/team/team.h"
+#include "cpu/thread_pool/thread_pool.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-#include "cpu/team/short_turns.h"
+#include "cpu/thread_pool/short_turns.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -28,12 +28,12 @@ std::chrono::microseconds spin_time() {
   return std::chrono::microseconds(time);
 }
 
-/// Behind a job whose threads came late, drivers of so many submissions ask for
+/// Drivers of so many submissions behind a job whose threads came late ask for
 /// short turns: other work seldom ends at once.
 constexpr int kDelayedSubmissions = 10'000;
 
-/// Of a thread that brings jobs. They stay from one submission to the next:
-/// asking for them takes longer than a small network's step.
+/// The short turns of a thread that brings jobs stay from one submission to the
+/// next: asking for them takes longer than a small network's step.
 thread_local std::optional<ShortTurns> t_turns;
 
 void pause() {
@@ -44,7 +44,7 @@ void pause() {
 #endif
 }
 
-/// Until `is_over` or for a short time; returns is_over().
+/// Spins until `is_over`, or for a short time; returns is_over().
 template <class Predicate>
 bool spin(const Predicate& is_over) {
   constexpr int kChecksPerLook = 32;  // a look at the clock costs as much
@@ -82,21 +82,21 @@ class SignalsBlocked {
 
 }  // namespace
 
-Team::Position& Team::here() {
+ThreadPool::Position& ThreadPool::here() {
   thread_local Position position;
   return position;
 }
 
-Team::Driver::Driver(Team& team) : before_(here().team) {
-  here().team = &team;
-  const bool expects_delays = team.delayed_submissions_ > 0;
-  if (expects_delays) --team.delayed_submissions_;
+ThreadPool::Driver::Driver(ThreadPool& pool) : before_(here().pool) {
+  here().pool = &pool;
+  const bool expects_delays = pool.delayed_submissions_ > 0;
+  if (expects_delays) --pool.delayed_submissions_;
   if (expects_delays == t_turns.has_value()) return;
   expects_delays ? void(t_turns.emplace()) : t_turns.reset();
 }
-Team::Driver::~Driver() { here().team = before_; }
+ThreadPool::Driver::~Driver() { here().pool = before_; }
 
-Team::Team(int size) {
+ThreadPool::ThreadPool(int size) {
   const int num_claims = size * kMaxSharesPerThread;
   claimed_ = std::make_unique<std::atomic<Epoch>[]>(num_claims);
   workers_.reserve(size - 1);
@@ -116,22 +116,22 @@ Team::Team(int size) {
   }
 }
 
-Team::~Team() { stop(); }
+ThreadPool::~ThreadPool() { stop(); }
 
-void Team::stop() {
+void ThreadPool::stop() {
   stops_.store(true);
   epoch_.fetch_add(2);
   epoch_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
-void Team::run(int count, Share share, void* context) {
+void ThreadPool::run(int count, Share share, void* context) {
   begin(count, share, context);
   share(context, 0, count);
   end();
 }
 
-void Team::begin(int count, Share share, void* context) {
+void ThreadPool::begin(int count, Share share, void* context) {
   const Epoch epoch = epoch_.load(std::memory_order_relaxed) + 2;
   epoch_.store(epoch - 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
@@ -157,7 +157,7 @@ void Team::begin(int count, Share share, void* context) {
   position.is_in_share = true;
 }
 
-void Team::end() {
+void ThreadPool::end() {
   Position& position = here();
   position.index = 0;
   position.count = 1;
@@ -177,7 +177,7 @@ void Team::end() {
   caller_sleeps_.store(false);
 }
 
-bool Team::read_job(Epoch epoch, Job& job) const {
+bool ThreadPool::read_job(Epoch epoch, Job& job) const {
   job.share = share_.load(std::memory_order_relaxed);
   job.context = context_.load(std::memory_order_relaxed);
   job.count = count_.load(std::memory_order_relaxed);
@@ -185,15 +185,15 @@ bool Team::read_job(Epoch epoch, Job& job) const {
   return epoch_.load(std::memory_order_relaxed) == epoch;
 }
 
-/// False for a share that is taken, so always when the job is over.
-bool Team::claim(int index, Epoch epoch) {
+/// Returns false for a share that is taken, so always when the job is over.
+bool ThreadPool::claim(int index, Epoch epoch) {
   std::atomic<Epoch>& claimed = claimed_[index];
   Epoch last = claimed.load(std::memory_order_relaxed);
   return is_after(epoch, last) && claimed.compare_exchange_strong(
                                       last, epoch, std::memory_order_acq_rel);
 }
 
-void Team::take_part(int number, Epoch epoch) {
+void ThreadPool::take_part(int number, Epoch epoch) {
   Job job;
   if (!read_job(epoch, job)) return;
   const int first = static_cast<int>(std::int64_t{number} * job.count / size());
@@ -203,7 +203,7 @@ void Team::take_part(int number, Epoch epoch) {
   }
 }
 
-void Team::run_share(const Job& job, int index) {
+void ThreadPool::run_share(const Job& job, int index) {
   Position& position = here();
   position.index = index;
   position.count = job.count;
@@ -218,7 +218,7 @@ void Team::run_share(const Job& job, int index) {
   }
 }
 
-void Team::barrier() {
+void ThreadPool::barrier() {
   const auto count = static_cast<std::uint32_t>(here().count);
   if (count == 1) return;
   const std::uint32_t generation = generation_.load();
@@ -233,8 +233,8 @@ void Team::barrier() {
   while (!is_over()) generation_.wait(generation);
 }
 
-void Team::work(int number) {
-  here().team = this;
+void ThreadPool::work(int number) {
+  here().pool = this;
   const ShortTurns turns;
   // The thread's own part of the heap, which the C library reserves with the
   // first allocation: now, not in some step.
@@ -246,7 +246,7 @@ void Team::work(int number) {
   while (wait_for_job(seen)) take_part(number, seen);
 }
 
-bool Team::wait_for_job(Epoch& seen) {
+bool ThreadPool::wait_for_job(Epoch& seen) {
   Epoch now = seen;
   const auto has_job = [&] {
     now = epoch_.load();
