@@ -19,7 +19,7 @@ class Collective;
 enum class GradientAccumulation : std::uint8_t {
   /// Replaces them.
   None,
-  /// As the losses' reduction says, so that the update is that of one batch of
+  /// Follows the losses' reduction, so that the update is that of one batch of
   /// all samples. InvalidArgument where that is not one of the next two.
   ByLoss,
   /// Adds the new ones.
@@ -62,7 +62,7 @@ struct DataParallel {
   /// of all processes, and so have running statistics and gradients. Then
   /// execute_forward() of a training graph is a call that all processes make.
   bool synchronize_batch_norm = false;
-  /// Called on a thread of the device for each bucket, in order, before it is
+  /// A thread of the device calls this for each bucket, in order, before it is
   /// sent. What it throws fails the execution.
   std::function<void(const GradientBucket&)> on_bucket = {};
 };

@@ -20,14 +20,14 @@ namespace traingraph {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What the device can do at most; measured once per process, when a profile
-/// first asks. kUnknown where the device cannot tell.
+/// Peaks are what the device can do at most; they are measured once per
+/// process, when a profile first asks. kUnknown where the device cannot tell.
 struct DevicePeaks {
   double flops = kUnknown;      // float32 operations per second
   double bandwidth = kUnknown;  // bytes per second from and to memory
 };
 
-/// One phase of a layer, or a sum of such.
+/// The cost of one phase of a layer, or a sum of such.
 struct LayerCost {
   /// Arithmetic that the ops cannot avoid; a multiplication and an addition
   /// are two.
@@ -38,7 +38,8 @@ struct LayerCost {
   /// Measured, the median of several runs; 0 in a report. A fused unit's are
   /// divided by estimated cost.
   double seconds = 0;
-  /// Between the first and third quartile of several runs; 0 of one.
+  /// The spread is that between the first and third quartile of several runs; 0
+  /// of one.
   double spread = 0;
   /// What the units would take at the device's peaks: for each the longer of
   /// flops and bytes. kUnknown in a report, or without peaks.
@@ -68,14 +69,14 @@ struct TRAINGRAPH_API LayerRow {
   std::string layout;  // of its forward results: "plain", "nChw16c", "nhwc"
   int reorders = 0;    // units that only change layouts for this layer
 
-  /// All phases.
+  /// Sums up all phases.
   LayerCost cost() const;
 };
 
 struct UnitSpan {
   std::string name;  // labels of its layers, at most 32: "conv + relu"
   std::string ops;   // "convolution_2d + activation", or "reorder"
-  /// "forward", "gradient" or "update": its first op's.
+  /// The phase of the first op: "forward", "gradient" or "update".
   std::string_view phase;
   std::vector<int> rows;  // of its layers, ascending
   bool is_reorder = false;
@@ -86,7 +87,7 @@ struct UnitSpan {
   double start = 0;  // seconds after the first unit's start
 };
 
-/// Bytes of a plan's arena that hold one thing during some units.
+/// A span is the bytes of a plan's arena that hold one thing during some units.
 struct MemorySpan {
   std::string name;
   /// "forward", "saved" (from forward for gradient), "gradient", "parameter
@@ -110,8 +111,8 @@ struct BucketSpan {
 /// What a run did for the exchange with other processes, before a unit.
 struct ExchangeSpan {
   std::string name;  // "samples of all ranks", "gradients 0 (head/weights)"
-  /// "send": the device hands it over, hooks included; "transfer": until it is
-  /// there, while units run; "wait": the device waits for that.
+  /// The kind is "send": the device hands it over, hooks included; "transfer":
+  /// until it is there, while units run; "wait": the device waits for that.
   std::string_view kind;
   int before = 0;
   std::size_t bytes = 0;
@@ -135,8 +136,8 @@ struct BatchPlans {
   int sizes = 0;                // of batches
   std::size_t bytes = 0;        // of the host that they take, estimated
   std::size_t limit_bytes = 0;  // CompileOptions::batch_plans_bytes
-  /// How many have made room for others, and are made anew when they are
-  /// needed: a number that grows is time lost.
+  /// Counts the plans that have made room for others, and are made anew when
+  /// they are needed: a number that grows is time lost.
   std::int64_t evictions = 0;
 };
 
@@ -155,13 +156,14 @@ struct TRAINGRAPH_API Report {
   /// What the device does otherwise than it was asked to; where ranks sum.
   std::vector<std::string> notes;
   BatchPlans batch_plans;
-  /// In the order of sending; empty unless it was compiled with a collective or
-  /// a hook. Only then limits of units are known: measured once per process.
+  /// Buckets come in the order of sending; there are none unless the graph was
+  /// compiled with a collective or a hook. Only then limits of units are known:
+  /// measured once per process.
   std::vector<BucketSpan> buckets;
   bool shard_optimizer = false;         // DataParallel::shard_optimizer
   bool synchronize_batch_norm = false;  // DataParallel's, where there is some
 
-  /// As if each unit took its limit, which is less than it does.
+  /// Models a step as if each unit took its limit, which is less than it does.
   /// @param bandwidth   bytes per second that a process sends and, at the same
   ///     time, receives.
   /// @param latency   seconds of a message of no bytes.
@@ -187,7 +189,7 @@ struct TRAINGRAPH_API Profile {
   bool synchronize_batch_norm = false;  // DataParallel's, where there is some
   std::vector<ExchangeSpan> exchange;
 
-  /// With the time that each unit took; else as Report's.
+  /// Models a step with the time that each unit took; else as Report's.
   Scaling scaling(int ranks, double bandwidth, double latency) const;
 };
 

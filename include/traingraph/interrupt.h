@@ -25,7 +25,7 @@ class TRAINGRAPH_API Droppable {
   ~Droppable();
   Droppable(const Droppable&) = delete;
   Droppable& operator=(const Droppable&) = delete;
-  /// Of all threads, and as far as it has not begun.
+  /// Drops the work of all threads, as far as it has not begun.
   static void drop_waiting() noexcept;
 };
 

@@ -149,14 +149,14 @@ struct BatchNormAttrs {
                     TRAINGRAPH_FIELD(momentum), TRAINGRAPH_FIELD(training))
 };
 
-/// Statistics of every sample by itself, the axes before `axis` being samples.
-/// No groups: over `axis` and all behind; scale and shift have the shape of
-/// these (layer normalization). Else each of so many equal parts of `axis`,
-/// with the axes behind, has its own; scale and shift are one for each element
-/// of `axis` (group and, with a group each, instance normalization). Running
-/// statistics, one for each group, move as those of BatchNormAttrs by the mean
-/// over the samples, and only where they are given are they used when not
-/// training.
+/// Statistics are of every sample by itself, the axes before `axis` being
+/// samples. No groups: over `axis` and all behind; scale and shift have the
+/// shape of these (layer normalization). Else each of so many equal parts of
+/// `axis`, with the axes behind, has its own; scale and shift are one for each
+/// element of `axis` (group and, with a group each, instance normalization).
+/// Running statistics, one for each group, move as those of BatchNormAttrs by
+/// the mean over the samples, and only where they are given are they used when
+/// not training.
 struct SampleNormAttrs {
   std::int64_t axis = 1;
   std::int64_t groups = 0;
@@ -221,7 +221,7 @@ struct SliceGradientAttrs {
                     TRAINGRAPH_REQUIRED(shape))
 };
 
-/// before/after: one entry per axis.
+/// Lists before/after have one entry per axis.
 struct PadAttrs {
   PaddingType type = PaddingType::Zero;
   Shape before, after;

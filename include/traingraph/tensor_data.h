@@ -95,13 +95,13 @@ struct OptimizerData {
 /// bind_optimizer_data(). Keeps the memory alive.
 class TRAINGRAPH_API TensorOptimizerDeviceData {
  public:
-  /// "momentum", "velocity" ...
+  /// Names the buffer: "momentum", "velocity" ...
   const std::string& name() const& { return name_; }
   std::string name() const&& { return name_; }
   std::size_t size_in_bytes() const;
   Device device() const;
 
-  /// For the library.
+  /// The library makes these.
   TensorOptimizerDeviceData(std::string name,
                             std::shared_ptr<DeviceStorage> storage);
   const std::shared_ptr<DeviceStorage>& storage() const& { return storage_; }
