@@ -43,7 +43,7 @@ std::vector<StateTensor> listed(const MergedGraph::Names& names,
   return result;
 }
 
-/// In the order of tg_kind.
+/// Lists tensors in the order of tg_kind.
 std::vector<std::vector<StateTensor>> tensors_of(const Session& session,
                                                  GraphHandle& handle) {
   const MergedGraph& graph = session.batches->graph();

@@ -48,7 +48,7 @@ class UnitTable {
   DevicePeaks peaks_;
   const ReportRows row_of_;
   std::vector<LayerRow> rows_;
-  /// By row: itself, or an earlier row that it is fused with.
+  /// A row's group is itself, or an earlier row that it is fused with.
   std::vector<int> group_;
   std::vector<UnitSpan> units_;
   LayerRow total_;

@@ -17,8 +17,8 @@ struct LossReduction {
   std::string obstacle;
 };
 
-/// Of all losses of a training graph. A loss that does not follow the batch
-/// goes with a mean only.
+/// Finds the one reduction of all losses of a training graph. A loss that does
+/// not follow the batch goes with a mean only.
 LossReduction reduction_of_losses(const MergedGraph& graph);
 
 /// Throws InvalidArgument unless there are losses, each of them one number.

@@ -14,10 +14,10 @@
 
 namespace traingraph {
 
-/// What a bucket is called after: "head/weights ... stem/biases".
+/// Names a bucket: "head/weights ... stem/biases".
 std::string first_and_last(std::span<const std::string_view> parameters);
 
-/// What is trained, in the order in which the gradients become ready.
+/// Lists trained tensors in the order in which their gradients become ready.
 std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);
 
 /// Sums gradients over all ranks, in buckets, and losses where the graph

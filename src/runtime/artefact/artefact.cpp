@@ -21,7 +21,7 @@
 namespace traingraph {
 namespace {
 
-/// What a graph begins with when nothing has run.
+/// A graph begins with this when nothing has run.
 void begin_anew(TrainingState& state, const Optimizer* optimizer) {
   state.random_step = 0;
   if (!state.optimizer || !optimizer) return;

@@ -14,11 +14,11 @@
 namespace traingraph {
 namespace {
 
-// As largest_batch() looks for.
+// largest_batch() looks no further, either.
 constexpr std::int64_t kMostBatch = std::int64_t{1} << 24;
 
-/// Where values are, by tensor. The one input that is no tensor of the user's
-/// is the random state.
+/// Finds the value of each tensor. The one input that is no tensor of the
+/// user's is the random state.
 void find_values(MergedGraph& graph, std::size_t num_tensors) {
   graph.value_of.assign(num_tensors, kNoValue);
   int num_own = 0;

@@ -85,7 +85,7 @@ void drop_frozen(const Session& session, std::vector<StateEntry>& entries) {
   std::erase_if(entries, [](const auto& entry) { return entry.is_frozen; });
 }
 
-/// What a file that holds a graph has besides the state.
+/// A file that holds a graph has these besides the state.
 void drop_constants(Header& header, const TrainingState& state) {
   const std::unordered_set<std::string_view> constants(state.constants.begin(),
                                                        state.constants.end());

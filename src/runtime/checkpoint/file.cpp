@@ -19,9 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a single call of the system takes.
+// A single call of the system takes this much.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-// Of 255, with room for two numbers and ".unfinished".
+// A name may have 255 bytes; this leaves room for two numbers and
+// ".unfinished".
 constexpr std::size_t kLongestName = 200;
 constexpr const char* kNoRegularFile = "this is no regular file";
 
@@ -61,7 +62,7 @@ fs::path name_beside(const fs::path& path) {
   return path.parent_path() / name;
 }
 
-/// To the disk and not only to its cache.
+/// Writes to the disk and not only to its cache.
 int flush(int file) {
 #ifdef F_FULLFSYNC
   if (::fcntl(file, F_FULLFSYNC) == 0) return 0;
@@ -163,7 +164,8 @@ void NewFile::commit() {
   if (!file_.close()) fail("written");
   if (::rename(unfinished_.c_str(), path_.c_str()) != 0) fail("given its name");
   unfinished_.clear();
-  // The name, too. Not every file system can do this, and some need not.
+  // Flushes the name, too. Not every file system can do this, and some need
+  // not.
   const fs::path folder =
       path_.has_parent_path() ? path_.parent_path() : fs::path(".");
   const FileHandle handle(open_again(folder.c_str(), O_RDONLY | O_DIRECTORY));

@@ -116,7 +116,7 @@ std::string StoredTensor::to_string() const {
 }
 
 const StoredTensor* Header::find(std::string_view name) const {
-  // Sorted by name.
+  // Tensors are sorted by name.
   const auto it =
       std::ranges::lower_bound(tensors, name, {}, &StoredTensor::name);
   return it == tensors.end() || it->name != name ? nullptr : &*it;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the host may know of a loss scale; the updates read and change it on
-// the device.
+// Loss scales: what the host may know of them; the updates read and change it
+// on the device.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace traingraph {
 namespace {
 
-/// As the op update_loss_scale has them.
+/// The op update_loss_scale has its entries in this order.
 enum { kFactor, kStreak, kLeftOut, kNumEntries };
 using Entries = std::array<float, kNumEntries + 1>;
 

@@ -9,7 +9,7 @@
 namespace traingraph {
 namespace {
 
-// Of each kind, in a message.
+// A message names so many of each kind.
 constexpr std::size_t kMostNamed = 4;
 
 void append(std::string& text, const char* title,

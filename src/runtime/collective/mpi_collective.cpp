@@ -127,9 +127,9 @@ class MpiCollective : public BlockingCollective {
     library_.run(op, who_, std::cref(begin), [this] { return !is_aborted(); });
   }
 
-  /// In memory of MPI's, which must not be finalized meanwhile. Ranks that
-  /// begin different operations all throw; whatever else ends one is for it to
-  /// tell.
+  /// Works in memory of MPI's, which must not be finalized meanwhile. Ranks
+  /// that begin different operations all throw; whatever else ends one is for
+  /// it to tell.
   template <class Operation>
   void share(const char* op, const Operation& operation) {
     const auto wait = [&](const std::function<bool()>& is_over) {

@@ -15,8 +15,8 @@ namespace traingraph::mpi {
 namespace {
 
 constexpr const char* kMakeSegment = "mpi_collective";
-/// Of what is left: a system that has promised more shared memory than it has
-/// ends the process that uses it.
+/// A segment takes at most one part in so many of what is left: a system that
+/// has promised more shared memory than it has ends the process that uses it.
 constexpr std::uint64_t kPartOfRoom = 2;
 
 /// Bytes of shared memory that the system has left. In containers they are

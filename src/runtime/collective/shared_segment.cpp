@@ -32,12 +32,13 @@ Slice slice_of(std::size_t rank, std::size_t num_ranks, std::size_t floats) {
 
 }  // namespace
 
-/// Of one rank, as all see it.
+/// The memory of one rank, as all see it.
 struct SharedSegment::Part {
   alignas(kAlignment) std::atomic<std::uint64_t> num_meetings{0};
   alignas(kAlignment) std::atomic<bool> has_given_up{false};
-  /// Used in turn: others may still read the last piece when this rank posts
-  /// the next, but not the one before, as all have come to a later meeting.
+  /// Messages are used in turn: others may still read the last piece when this
+  /// rank posts the next, but not the one before, as all have come to a later
+  /// meeting.
   alignas(kAlignment) std::array<Message, 2> messages;
   alignas(kAlignment) std::array<Piece, 2> mailboxes;
   alignas(kAlignment) Piece sums;
@@ -83,7 +84,7 @@ void SharedSegment::meet(const char* call, const Wait& wait) {
     }
     return true;
   };
-  // By reference: a copy would be on the heap.
+  // The test goes by reference, as a copy would be on the heap.
   wait(std::cref(are_here));
 }
 

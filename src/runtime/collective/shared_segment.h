@@ -60,10 +60,10 @@ class SharedSegment {
   /// Posts `piece` into this rank's next mailbox, and meets the others.
   void post(const Message& message, std::span<const std::byte> piece,
             const Wait& wait);
-  /// The barrier.
+  /// Waits until all ranks have come: the barrier.
   void meet(const char* call, const Wait& wait);
   void require_same(const Message& own) const;
-  /// Where `rank` has posted.
+  /// Returns where `rank` has posted.
   std::byte* mailbox(std::size_t rank) const;
 
   std::vector<Part*> parts_;  // by rank

@@ -11,10 +11,10 @@
 
 namespace traingraph {
 
-/// How long an interrupt may go unnoticed.
+/// An interrupt may go unnoticed for so long.
 inline constexpr std::chrono::milliseconds kInterruptInterval{50};
 
-/// To be called after starting a thread that executions depend on.
+/// Is called after starting a thread that executions depend on.
 void note_device_thread();
 /// This process was forked from one that had device threads.
 bool has_lost_device_threads() noexcept;

@@ -28,7 +28,7 @@ constexpr double kBottom = kTop + kHeight;
 constexpr double kPictureWidth = kLeft + kWidth + 30;
 constexpr double kPictureHeight = kBottom + 90;
 constexpr int kNumTicks = 5;
-/// Of units, below the arena.
+/// So many units have labels below the arena.
 constexpr std::size_t kMostLabels = 12;
 
 const MemoryRole& role_of(std::string_view name) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kSend = "send", kTransfer = "transfer",
                            kWait = "wait";
 
-/// What ends with `step` began with this.
+/// Returns the step that began what ends with `step`.
 ExchangeStep sending(ExchangeStep step) {
   switch (step) {
     case ExchangeStep::Weigh:

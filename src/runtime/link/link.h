@@ -28,10 +28,11 @@ using Contribution = std::shared_ptr<ExecutionState>;
 class LinkMember;
 
 struct Link {
-  /// Held from when an execution's factors are chosen until it is submitted.
+  /// The mutex is held from when an execution's factors are chosen until it is
+  /// submitted.
   std::mutex mutex;
-  /// Shared accumulators: the contribution that no update, or no gradient pass
-  /// of the producing graph, has consumed yet.
+  /// Shared accumulators have the contribution that no update, or no gradient
+  /// pass of the producing graph, has consumed yet.
   std::unordered_map<const DeviceStorage*, Contribution> contributions;
   std::unordered_map<const TensorState*, LentResult> results;
   /// Graphs that use the same optimizer object, and those of them that have
@@ -57,14 +58,14 @@ class LinkMember final : public Participant, public LinkedParts {
       : placement_(placement), inputs_(inputs) {}
   ~LinkMember() override { leave(); }
 
-  /// After compile. `main` outlives what is asked afterwards.
+  /// Is called after compile. `main` outlives what is asked afterwards.
   void start(const Compilation& main, const UserObjects& objects);
   /// Breaks the link for all of its graphs. Those that read this one's results
   /// hold that memory, so it stays allocated.
   void leave() noexcept;
   Link* link() const { return link_.get(); }
-  /// What gradient passes and updates so far have left counts no more, in all
-  /// graphs of the link.
+  /// Forgets, in all graphs of the link, what gradient passes and updates so
+  /// far have left.
   void forget_passes() noexcept;
 
   bool is_linked() const override { return link_ != nullptr; }
@@ -95,7 +96,7 @@ class LinkMember final : public Participant, public LinkedParts {
   /// what waits for the update here.
   void write_factors(HostWriter& writer, ExecutionState& slot, Segment segment,
                      const GradientPass& pass);
-  /// Which updates are not left out.
+  /// Says which updates are not left out.
   void write_updated(HostWriter& writer) const;
   void start_update() noexcept;
   void count_contributions(const Contribution& slot) noexcept;
@@ -113,10 +114,10 @@ class LinkMember final : public Participant, public LinkedParts {
   const UserObjects* objects_ = nullptr;
 
   std::shared_ptr<Link> link_;
-  /// By tensor. not_updated_: parameters that another graph updates or that
-  /// have no gradient. fed_: user gradients that linked graphs supply. live_:
-  /// parameters and inputs whose gradient comes from a loss or from a user
-  /// gradient that the user or a linked graph supplies.
+  /// Tables are by tensor. not_updated_: parameters that another graph updates
+  /// or that have no gradient. fed_: user gradients that linked graphs supply.
+  /// live_: parameters and inputs whose gradient comes from a loss or from a
+  /// user gradient that the user or a linked graph supplies.
   std::vector<bool> not_updated_, fed_, live_;
   /// Results that linked graphs read in this graph's arena, and arenas of
   /// linked graphs that this one reads: they outlive the graph that computes

@@ -11,7 +11,7 @@
 namespace traingraph {
 namespace {
 
-/// By value: does it depend on a seed through nodes of the gradient phase?
+/// Marks values that depend on a seed through nodes of the gradient phase.
 std::vector<bool> reached_from(const std::vector<ValueId>& seeds,
                                const Program& program) {
   std::vector<bool> is_reached(program.values().size(), false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a declaration to a graph that runs.
+// Compilation: from a declaration to a graph that runs.
 #include <algorithm>
 
 #include "compiler/shard_optimizer.h"

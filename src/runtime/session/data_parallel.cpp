@@ -78,7 +78,7 @@ std::string options_of(const Session& session) {
          line("averages_gradients", graph.weights_gradients);
 }
 
-/// In the order in which their statistics are sent.
+/// Names norms in the order in which their statistics are sent.
 std::string norms_of(const Session& session, PlanKind kind) {
   std::string text;
   const Program& program = session.main().program(kind).assembled.program;
@@ -90,7 +90,7 @@ std::string norms_of(const Session& session, PlanKind kind) {
   return text;
 }
 
-/// Where gradients begin and end.
+/// Says where gradients begin and end.
 std::string ends_of(const MergedGraph& graph) {
   std::string text;
   const auto add = [&](const char* what, TensorIndex tensor) {

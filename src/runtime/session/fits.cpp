@@ -11,7 +11,7 @@
 namespace traingraph {
 namespace {
 
-/// Where looking for a larger batch ends.
+/// The search for a larger batch ends here.
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 24;
 
 /// Where the batch is, is not known of 1, which may be any axis.

@@ -44,7 +44,7 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
           compiled.assembled.program.desc(trained->gradient)};
 }
 
-/// What keeps the memory of gradients alive.
+/// Returns what keeps the memory of gradients alive.
 std::shared_ptr<void> owner_of_gradients(const Session& session) {
   const MergedGraph& graph = session.batches->graph();
   const Placement& placement = session.placement;
@@ -59,8 +59,8 @@ std::shared_ptr<void> owner_of_gradients(const Session& session) {
   return storage;
 }
 
-/// Of all gradients: accumulators are an arena of their own, and in the same
-/// order.
+/// Counts the bytes of all gradients: accumulators are an arena of their own,
+/// and in the same order.
 std::size_t block_bytes(const Session& session, const Compilation& last) {
   const auto& accumulators = last.graph->accumulators;
   if (accumulators.empty()) return last.phases.gradient_block.bytes;

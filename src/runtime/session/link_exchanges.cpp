@@ -16,13 +16,13 @@ constexpr const char* kLinkCall = "link";
 
 using Group = std::vector<Session*>;
 
-/// Null: the graph talks to nobody.
+/// Returns null where the graph talks to nobody.
 const Collective* collective_of(const Session& session) {
   const auto& exchange = session.exchange;
   return exchange ? exchange->options().collective.get() : nullptr;
 }
 
-/// "graph 2 (tanh ... fully_connected_2)"
+/// Formats "graph 2 (tanh ... fully_connected_2)".
 std::string name_of(const Group& group, std::size_t place) {
   std::vector<std::string_view> layers;
   for (const LayerInfo& layer : group[place]->batches->graph().layers) {
@@ -43,7 +43,7 @@ std::string layers_of(const Group& group) {
   return text;
 }
 
-/// What each graph updates, and what others pass on to it.
+/// Describes what each graph updates, and what others pass on to it.
 std::string parts_of(const Group& group) {
   std::string text;
   for (std::size_t place = 0; place < group.size(); ++place) {

@@ -24,7 +24,7 @@ Group group_of(const std::vector<std::shared_ptr<Session>>& handles) {
   return group;
 }
 
-/// In address order, so that two links cannot deadlock.
+/// Locks in address order, so that two links cannot deadlock.
 std::vector<std::unique_lock<FairMutex>> lock_all(Group group) {
   std::ranges::sort(group);
   std::vector<std::unique_lock<FairMutex>> locks;
@@ -50,7 +50,7 @@ void require_linkable(const Session& session, const Session& first) {
                 .got = name_beside(*context, *expected)});
 }
 
-/// By tensor: its place among what is trained.
+/// Finds the place of each tensor among what is trained.
 std::vector<std::size_t> places_of(const MergedGraph& graph) {
   std::vector<std::size_t> places(graph.tensors.size());
   for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
@@ -72,7 +72,8 @@ void require_same_rule(const Tensor& parameter, const ParameterRule& updater,
       .hint = "Call set_parameter_groups() of that graph."});
 }
 
-/// Where the separate phases leave a result; fixed while graphs are linked.
+/// Returns where the separate phases leave a result; it is fixed while graphs
+/// are linked.
 std::shared_ptr<ArenaStorage> result_storage(const Session& session,
                                              PlanKind kind,
                                              TensorIndex tensor) {

@@ -27,7 +27,7 @@ struct PlanStorage final : DeviceStorage {
   std::weak_ptr<Session> session;
   const TensorState* of;
   Shape whole;  // at the compiled batch
-  /// Set: the gradient of the tensor is meant.
+  /// Where this is set, the gradient of the tensor is meant.
   std::shared_ptr<TensorState> gradient_of;
 };
 

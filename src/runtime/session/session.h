@@ -44,9 +44,9 @@ struct Session : std::enable_shared_from_this<Session> {
 
   std::optional<Device> device;
   int num_compiles = 0;
-  /// From a file: there are no layers.
+  /// A session from a file has no layers.
   bool is_loaded = false;
-  /// What restore() found; else compile() takes the platform's.
+  /// restore() found this seed; else compile() takes the platform's.
   std::optional<std::uint64_t> restored_seed;
   /// The user's tensors and layers; compiled parts know them by index.
   UserObjects objects;
@@ -71,7 +71,7 @@ void compile(Session& session, const Device& device,
              const CompileOptions& options, const TensorMap& constants,
              DataList constants_data);
 void compile_optimizer(Session& session, OptimizerPtr optimizer);
-/// What was read from a file, into a session that has declared nothing.
+/// Puts what was read from a file into a session that has declared nothing.
 void compile_loaded(Session& session, const Device& device, Merged merged,
                     const CompilerOptions& options);
 
