@@ -65,7 +65,7 @@ class Tokens {
     const auto pick = [&](const auto& list) -> const auto& {
       return list[random_() % list.size()];
     };
-    // From behind, so that places stay right.
+    // Changes go from behind, so that places stay right.
     std::vector<std::pair<Place, std::string>> changes;
     for (auto n = random_() % 3 + 1; n > 0; --n) {
       switch (random_() % 8) {

@@ -70,7 +70,7 @@ TEST(Agreement, NoticesWhatIsSetOnOneRank) {
       net.step(0, 6).wait();
       const Tensor bias = net.t->parameters().back();
       Floats zeros(static_cast<std::size_t>(bias.shape().num_elements()));
-      // On all: their business.
+      // All ranks may set data, which is their business.
       bias.set_data(view(zeros));
       net.step(0, 6).wait();
       if (rank == 1 && is_restored) {

@@ -39,7 +39,7 @@ class LinkedParts {
     timeout = std::min(timeout, 20.0);
   }
 
-  /// Of data that is the same on all ranks.
+  /// Takes rows of data that is the same on all ranks.
   static TensorData rows(const Floats& of, Part part) {
     return SmallNet::rows(of, kWidth, part.begin, part.count);
   }

@@ -216,7 +216,7 @@ TEST(ShardedOptimizer, SharesOutWhatIsTrained) {
   ThreadGroup group(3);
   on_each_rank(3, [&](int rank) {
     RankNet net(with_rank(options, group, rank));
-    // Of 21 and 3 floats.
+    // The rank has buffers of 21 and 3 floats.
     EXPECT_EQ(net.t->memory().optimizer_bytes, 2u * 64);
     net.step(0, 4).wait();
   });
