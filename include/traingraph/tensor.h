@@ -95,8 +95,7 @@ class TRAINGRAPH_API Tensor {
   void copy_data(std::span<std::byte> out) const;
   bool has_data() const;                           // on the host or on a device
   std::shared_ptr<const void> data_owner() const;  // keeps its memory alive
-  /// Gives data() as numbers of its type: values<float16>(). Throws DTypeError
-  /// for other types.
+  /// Casts data() to numbers of its type, values<float16>(), else DTypeError.
   template <Element T>
   std::span<const T> values() const&;
   template <Element T>
@@ -116,8 +115,7 @@ class TRAINGRAPH_API Tensor {
   /// Device to host, as data() does. Throws StateError when no device holds the
   /// tensor.
   void synchronize_data() const;
-  /// Copies from the device to `out` (ML Compute's
-  /// copyDataFromDeviceMemoryToBytes).
+  /// Reads the device (ML Compute's copyDataFromDeviceMemoryToBytes).
   void copy_data_from_device_memory(std::span<std::byte> out) const;
   /// set_data(); ML Compute's name. It reaches `device` at once when that holds
   /// the tensor, else when a graph is compiled for it.
@@ -128,8 +126,7 @@ class TRAINGRAPH_API Tensor {
   std::vector<OptimizerData> optimizer_data() const;
   /// Keeps these on the host: an optimizer compiled later goes on from them.
   void synchronize_optimizer_data() const;
-  /// Lists the optimizer's buffers on the device; empty before an optimizer was
-  /// compiled.
+  /// Lists the device's buffers; empty before an optimizer was compiled.
   std::vector<TensorOptimizerDeviceData> optimizer_device_data() const;
   /// Copies from the host to the device; there is one entry per buffer, in the
   /// optimizer's order. With `device_data`, buffers of a parameter of this
