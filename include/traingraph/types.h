@@ -101,10 +101,10 @@ struct TRAINGRAPH_API TensorDescriptor {
 /// Sequences (batch, time, features) and how long each of them is.
 struct TRAINGRAPH_API SequenceDescriptor : TensorDescriptor {
   /// The most sequences, and the most steps of one.
-  static constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  static constexpr std::int64_t kMax = std::int64_t{1} << 24;
 
   /// Throws ShapeError unless there is a length for each sample and all of them
-  /// fit, and for more than kMost; InvalidArgument for lengths below 1, and for
+  /// fit, and for more than kMax; InvalidArgument for lengths below 1, and for
   /// some that rise when they are said to be sorted.
   SequenceDescriptor(Shape shape, std::vector<std::int64_t> sequence_lengths,
                      bool sorted_sequences = true,

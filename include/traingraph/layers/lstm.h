@@ -15,7 +15,7 @@ namespace traingraph {
 
 struct TRAINGRAPH_API LSTMDescriptor {
   /// A stack has at most this many layers.
-  static constexpr std::int64_t kMostLayers = 1024;
+  static constexpr std::int64_t kMaxLayers = 1024;
 
   std::int64_t input_size = 0;   // features per step
   std::int64_t hidden_size = 0;  // of each layer and direction

@@ -106,14 +106,14 @@ enum { kFactor, kStreak, kLeftOut };
 
 void update_scale(const LossScaleAttrs& attrs, bool is_finite, float* state) {
   if (!is_finite) {
-    state[kFactor] = std::max(state[kFactor] / 2, kLeastLossScale);
+    state[kFactor] = std::max(state[kFactor] / 2, kMinLossScale);
     state[kStreak] = 0;
     ++state[kLeftOut];
     return;
   }
   ++state[kStreak];
   if (state[kStreak] < static_cast<float>(attrs.interval)) return;
-  state[kFactor] = std::min(state[kFactor] * 2, kLargestLossScale);
+  state[kFactor] = std::min(state[kFactor] * 2, kMaxLossScale);
   state[kStreak] = 0;
 }
 

@@ -15,7 +15,7 @@ namespace traingraph {
 namespace {
 
 // largest_batch() looks no further, either.
-constexpr std::int64_t kMostBatch = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
 
 /// Finds the value of each tensor. The one input that is no tensor of the
 /// user's is the random state.
@@ -187,14 +187,14 @@ MergedGraph read_graph(const StoredGraph& stored) {
 void set_batch(MergedGraph& graph, std::vector<TensorEntry>& entries,
                std::int64_t batch) {
   if (batch == 0 || batch == graph.batch) return;
-  if (batch < 0 || batch > kMostBatch || graph.batch < 2) {
+  if (batch < 0 || batch > kMaxBatch || graph.batch < 2) {
     throw InvalidArgument(ErrorInfo{
         .op = "load",
         .node = "batch_size",
         .what = "the graph cannot have this batch size",
         .expected = graph.batch < 2 ? "0: a batch of 1 does not tell where the "
                                       "batch is"
-                                    : "1 to " + std::to_string(kMostBatch),
+                                    : "1 to " + std::to_string(kMaxBatch),
         .got = std::to_string(batch)});
   }
   const BatchChange change{.from = graph.batch, .to = batch};

@@ -10,7 +10,7 @@
 namespace traingraph {
 namespace {
 
-constexpr std::size_t kMostNames = 4;
+constexpr std::size_t kMaxNames = 4;
 
 /// Letters to change, add or leave out.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -36,7 +36,7 @@ std::string nearest(std::vector<std::string> names, std::string_view to) {
     return std::pair(distance(name, to), std::string_view(name));
   });
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) {
     text += (i == 0 ? "\"" : ", \"") + names[i] + "\"";
   }
   return text;

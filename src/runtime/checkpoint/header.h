@@ -43,7 +43,7 @@ struct Header {
 };
 
 /// More is refused, as by other readers of the format.
-inline constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
+inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 
 /// Throws FileError.
 Header read_header(const InputFile& file);

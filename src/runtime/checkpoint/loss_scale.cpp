@@ -45,9 +45,9 @@ Entries read(const char* call, Session& session) {
 
 void require_factor(float factor) {
   int exponent = 0;
-  constexpr int kMostExponent = 24;
+  constexpr int kMaxExponent = 24;
   const bool is_power = std::frexp(factor, &exponent) == 0.5f;
-  if (is_power && std::abs(exponent - 1) <= kMostExponent) return;
+  if (is_power && std::abs(exponent - 1) <= kMaxExponent) return;
   throw InvalidArgument(ErrorInfo{.op = "set_loss_scale",
                                   .node = "factor",
                                   .what = "the loss scale is out of range",

@@ -51,17 +51,17 @@ void MeasuredRuns::commit(
   const bool goes_on = place > 0 && last_ && last_ == call.depends_on &&
                        place_in_run(last_->segment) == place - 1;
   if (!goes_on) {
-    spare_ = std::exchange(runs_[num_runs_++ % kMost], {});
+    spare_ = std::exchange(runs_[num_runs_++ % kMax], {});
   }
-  runs_[(num_runs_ - 1) % kMost][place] = slot->unit_times;
+  runs_[(num_runs_ - 1) % kMax][place] = slot->unit_times;
   last_ = slot;
 }
 
 std::vector<MeasuredRun> MeasuredRuns::newest(std::size_t count) const {
-  count = std::min({count, num_runs_, kMost});
+  count = std::min({count, num_runs_, kMax});
   std::vector<MeasuredRun> runs;
   for (std::size_t i = 1; i <= count; ++i) {
-    runs.push_back(runs_[(num_runs_ - i) % kMost]);
+    runs.push_back(runs_[(num_runs_ - i) % kMax]);
   }
   return runs;
 }

@@ -18,7 +18,7 @@ using MeasuredRun = std::array<std::shared_ptr<UnitTimes>, 3>;
 
 class MeasuredRuns final : public Participant {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMax = 64;
 
   /// For an execution that begins; those of forgotten runs are used again.
   std::shared_ptr<UnitTimes> take(
@@ -35,9 +35,9 @@ class MeasuredRuns final : public Participant {
   std::vector<MeasuredRun> newest(std::size_t count) const;
 
  private:
-  std::array<MeasuredRun, kMost> runs_;  // a ring
-  std::size_t num_runs_ = 0;             // ever
-  MeasuredRun spare_;                    // the run that was forgotten last
+  std::array<MeasuredRun, kMax> runs_;  // a ring
+  std::size_t num_runs_ = 0;            // ever
+  MeasuredRun spare_;                   // the run that was forgotten last
   std::shared_ptr<ExecutionState> last_;
 };
 

@@ -12,7 +12,7 @@ namespace traingraph {
 namespace {
 
 /// The search for a larger batch ends here.
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxSamples = std::int64_t{1} << 24;
 
 /// Where the batch is, is not known of 1, which may be any axis.
 void require_other_sizes(const MergedGraph& graph, std::int64_t batch) {
@@ -69,8 +69,8 @@ class Room {
     std::int64_t fitting = 0, too_large = graph.batch;
     while (fits(bytes, too_large)) {
       fitting = too_large;
-      if (fitting >= kMostSamples) return fitting;
-      too_large = std::min(2 * too_large, kMostSamples);
+      if (fitting >= kMaxSamples) return fitting;
+      too_large = std::min(2 * too_large, kMaxSamples);
     }
     while (too_large - fitting > 1) {
       const std::int64_t between = fitting + (too_large - fitting) / 2;

@@ -33,7 +33,7 @@ void visit_training(V& visit, IsA<TrainingState> auto& x) {
 }
 
 void require_ranges(const OptimizerState& state) {
-  if (state.time_step < 1 || state.time_step > kMostTimeSteps) {
+  if (state.time_step < 1 || state.time_step > kMaxTimeSteps) {
     throw std::runtime_error("time_step is out of range");
   }
   if (!std::isfinite(state.learning_rate) || state.learning_rate < 0) {

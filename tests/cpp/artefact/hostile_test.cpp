@@ -138,8 +138,8 @@ void use(const std::filesystem::path& path, bool runs) {
   const LoadOptions options{.with_state = runs};
   if (!runs) InferenceGraph::load(path, test_device(), options);
   TrainingGraph graph = TrainingGraph::load(path, test_device(), options);
-  constexpr std::size_t kMostBytes = std::size_t{1} << 26;
-  if (graph.required_bytes() > kMostBytes) return;
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
+  if (graph.required_bytes() > kMaxBytes) return;
   try {
     run_steps(graph, {}, 0, 2);
   } catch (const Error&) {

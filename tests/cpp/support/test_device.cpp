@@ -53,9 +53,9 @@ Device rank_device() {
   if (test_device_type() != DeviceType::GPU) return Device::cpu(1);
   // As a GPU's they live as long as the process. Looking for a GPU is for one
   // thread at a time, while nothing is compiled: all are made by the first.
-  constexpr int kMostRanks = 6;
+  constexpr int kMaxRanks = 6;
   static auto* const all = new std::vector<std::shared_ptr<DeviceContext>>([] {
-    std::vector<std::shared_ptr<DeviceContext>> contexts(kMostRanks);
+    std::vector<std::shared_ptr<DeviceContext>> contexts(kMaxRanks);
     for (auto& context : contexts) {
       context = metal::make_context([](metal::GpuLimits&) {});
     }
