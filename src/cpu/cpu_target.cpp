@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kMaxAxisSize = std::int64_t{1} << 30;
 
 bool has_long_axis(const Shape& shape) {
-  return std::ranges::any_of(shape,
-                             [](std::int64_t size) { return size > kMaxAxisSize; });
+  return std::ranges::any_of(
+      shape, [](std::int64_t size) { return size > kMaxAxisSize; });
 }
 
 bool is_product(const Node& node) {

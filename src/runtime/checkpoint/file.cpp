@@ -56,7 +56,8 @@ fs::path target_of(const char* call, const fs::path& path) {
 fs::path name_beside(const fs::path& path) {
   static std::atomic<unsigned> count{std::random_device()()};
   fs::path name = ".";
-  if (path.filename().native().size() <= kMaxNameLength) name += path.filename();
+  if (path.filename().native().size() <= kMaxNameLength)
+    name += path.filename();
   name += "." + std::to_string(::getpid()) + "." + std::to_string(count++) +
           ".unfinished";
   return path.parent_path() / name;

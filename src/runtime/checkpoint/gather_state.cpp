@@ -20,7 +20,7 @@ class Gathering {
 
   void run(const std::vector<StateEntry>& entries) {
     attempt([&] { steps_.begin(); });
-    meet();
+    barrier();
     std::string names;
     for (const StateEntry& entry : entries) names += entry.name + '\n';
     const Fact fact{"tensors that are read", names};
@@ -29,7 +29,7 @@ class Gathering {
       entry.shards ? gather(entry) : read(entry);
     }
     attempt([&] { steps_.end(); });
-    meet();
+    barrier();
   }
 
  private:
@@ -44,7 +44,7 @@ class Gathering {
     }
   }
 
-  void meet() { exchange_.meet(call_, number_, error_); }
+  void barrier() { exchange_.barrier(call_, number_, error_); }
 
   void read(const StateEntry& entry) {
     if (!steps_.take) return;

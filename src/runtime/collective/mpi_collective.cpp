@@ -101,8 +101,8 @@ class MpiCollective : public BlockingCollective {
   }
 
   void abort() noexcept override {
-    if (segment_) segment_->give_up();
-    library_.give_up();
+    if (segment_) segment_->abort();
+    library_.mark_failed();
     BlockingCollective::abort();
   }
 
@@ -141,7 +141,7 @@ class MpiCollective : public BlockingCollective {
     } catch (const StateError&) {
       throw;
     } catch (...) {
-      segment_->give_up();
+      segment_->abort();
       throw;
     }
   }

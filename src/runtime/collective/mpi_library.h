@@ -54,10 +54,10 @@ class Library {
                   const std::function<bool()>& may_go_on);
 
   /// A caller ends for good what others wait for.
-  void give_up() noexcept { has_failed_ = true; }
+  void mark_failed() noexcept { has_failed_ = true; }
 
-  /// Ranks meet on this communicator before MPI is finalized; it is of all
-  /// ranks, and for nothing else.
+  /// Ranks have a barrier on this communicator before MPI is finalized. It is
+  /// of all ranks, and for nothing else.
   bool has_exit_communicator() const;
   void set_exit_communicator(Comm communicator);
 

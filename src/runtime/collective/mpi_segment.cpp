@@ -77,12 +77,12 @@ std::unique_ptr<SharedSegment> make_segment(Library& library, Comm communicator,
   };
   // Splits and windows block in MPI until all ranks make them, and cannot be
   // interrupted there: they begin when all are here.
-  const auto meet = [&](Comm all) {
+  const auto barrier = [&](Comm all) {
     library.run(
         kMakeSegment, who,
         [&](Request* request) { return f.ibarrier(all, request); }, may_go_on);
   };
-  meet(communicator);
+  barrier(communicator);
   Comm on_host = comm_null();
   {
     const Library::Running running(library, kMakeSegment);

@@ -170,8 +170,8 @@ void Exchange::wait_for_headers(const char* call,
   }
 }
 
-void Exchange::meet(const char* call, std::uint64_t number,
-                    const std::exception_ptr& error) {
+void Exchange::barrier(const char* call, std::uint64_t number,
+                       const std::exception_ptr& error) {
   ranks_.require_whole(call);
   try {
     header_ = {.number = number,

@@ -67,8 +67,8 @@ class Exchange {
   std::size_t staging_bytes() const { return staging_.bytes; }
   /// All processes make this call, after as many executions as this one. With
   /// an error here throws that, with one elsewhere StateError.
-  void meet(const char* call, std::uint64_t number,
-            const std::exception_ptr& error);
+  void barrier(const char* call, std::uint64_t number,
+               const std::exception_ptr& error);
 
   // --- executions ---
 
