@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "runtime/collective/rank_text.h"
-#include "runtime/exchange/ranks.h"
+#include "runtime/exchange/process_group.h"
 #include "traingraph/error.h"
 
 namespace traingraph {

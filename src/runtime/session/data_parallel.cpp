@@ -6,7 +6,7 @@
 #include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
-#include "runtime/exchange/agreement.h"
+#include "runtime/exchange/rendezvous.h"
 #include "runtime/exchange/statistics.h"
 #include "runtime/session/session.h"
 #include "runtime/session/training_state.h"
@@ -109,12 +109,13 @@ std::string constants_of(const Session& session) {
     const std::scoped_lock lock(state.mutex);
     const auto* const begin =
         reinterpret_cast<const char*>(ensure_host(state).bytes);
-    text += name + ' ' + hash_of({begin, state.desc.size_bytes()}) + '\n';
+    text +=
+        name + ' ' + fingerprint_of({begin, state.desc.size_bytes()}) + '\n';
   }
   return text;
 }
 
-std::vector<Fact> facts_of(const Session& session) {
+std::vector<ConfigurationItem> configuration_of(const Session& session) {
   const MergedGraph& graph = session.batches->graph();
   return {{"options of compile()", options_of(session)},
           {"inputs", text_of(graph, graph.inputs)},
@@ -143,17 +144,17 @@ std::vector<TensorIndex> state_of(const Session& session) {
   return tensors;
 }
 
-void take_training_state(Session& session, Agreement& agreement) {
+void take_training_state(Session& session, Rendezvous& rendezvous) {
   const auto texts =
-      agreement.gather(print_training_state(training_state_of(session)),
-                       "the state of training");
+      rendezvous.gather(print_training_state(training_state_of(session)),
+                        "the state of training");
   TrainingState first;
   const std::string problem = parse_training_state(texts.front(), first);
   if (!problem.empty()) throw InternalError(problem);
   apply_training_state(session, first);
 }
 
-void take_tensors(Session& session, Agreement& agreement) {
+void take_tensors(Session& session, Rendezvous& rendezvous) {
   const std::vector<TensorIndex> tensors = state_of(session);
   const Placement& placement = session.placement;
   std::size_t size = 0;
@@ -170,26 +171,26 @@ void take_tensors(Session& session, Agreement& agreement) {
   DeviceContext& context = *placement.context();
   for_each(
       [&](Location at, std::span<std::byte> to) { context.download(at, to); });
-  agreement.broadcast(bytes);
+  rendezvous.broadcast(bytes);
   for_each([&](Location at, std::span<std::byte> from) {
     context.upload(from, at);
   });
 }
 
 /// What the user gave rank 0 for a buffer; the others may have something else.
-void take_given(OptimizerSlot& slot, std::size_t size, Agreement& agreement) {
+void take_given(OptimizerSlot& slot, std::size_t size, Rendezvous& rendezvous) {
   std::byte is_given{slot.host.size >= size};
-  agreement.broadcast(std::span(&is_given, 1));
+  rendezvous.broadcast(std::span(&is_given, 1));
   if (is_given == std::byte{0}) {
     slot.host = {};
     return;
   }
   if (slot.host.size < size) slot.host = allocate_host(size);
-  agreement.broadcast({slot.host.bytes, size});
+  rendezvous.broadcast({slot.host.bytes, size});
 }
 
 /// Buffers that are sharded begin with what rank 0 was given for them.
-void take_shards(Session& session, Agreement& agreement) {
+void take_shards(Session& session, Rendezvous& rendezvous) {
   const MergedGraph& graph = session.batches->graph();
   const Placement& placement = session.placement;
   for (std::size_t i = 0; graph.shards && i < graph.slots.size(); ++i) {
@@ -202,7 +203,7 @@ void take_shards(Session& session, Agreement& agreement) {
     std::vector<OptimizerSlot> slots = parameter.slots;
     lock.unlock();
     for (std::size_t k = 0; k < slots.size(); ++k) {
-      take_given(slots[k], size, agreement);
+      take_given(slots[k], size, rendezvous);
       if (k >= graph.slots[i].size()) continue;
       const auto& placed = placement.of(graph.slots[i][k]);
       std::vector<std::byte> own(placed->bytes);
@@ -252,13 +253,13 @@ void start_exchange(Session& session) {
   // Others may use the same parameters, or the same collective.
   session.placement.context()->drain();
   Exchange& exchange = *session.exchange;
-  Agreement agreement(exchange.ranks(), "compile");
-  agreement.come();
-  agreement.agree(facts_of(session));
+  Rendezvous rendezvous(exchange.group(), "compile");
+  rendezvous.arrive();
+  rendezvous.compare(configuration_of(session));
   exchange.set_compiled(count_compiled(exchange.options().collective));
-  take_training_state(session, agreement);
-  take_tensors(session, agreement);
-  take_shards(session, agreement);
+  take_training_state(session, rendezvous);
+  take_tensors(session, rendezvous);
+  take_shards(session, rendezvous);
   exchange.use(make_staging(staging_sizes(session)));
   std::vector<Tensor> variables;
   for (TensorIndex tensor : variables_of(session)) {

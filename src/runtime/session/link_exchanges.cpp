@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/passes/collectives.h"
-#include "runtime/exchange/agreement.h"
+#include "runtime/exchange/rendezvous.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -98,15 +98,16 @@ void link_exchanges(const Group& group) {
   for (std::size_t place = 0; place < group.size(); ++place) {
     if (!group[place]->exchange) continue;
     Exchange& own = *group[place]->exchange;
-    own.ranks().require_whole(kLinkCall);
+    own.group().require_healthy(kLinkCall);
     own.link(exchange, calls, static_cast<int>(place));
   }
   if (exchange.size() == 1) return;
   // Others may use the same collective.
   (*first)->placement.context()->drain();
-  const std::vector<Fact> facts{{"linked graphs", layers_of(group)},
-                                {"parts of linked graphs", parts_of(group)}};
-  Agreement(exchange.ranks(), kLinkCall).agree(facts);
+  const std::vector<ConfigurationItem> configuration{
+      {"linked graphs", layers_of(group)},
+      {"parts of linked graphs", parts_of(group)}};
+  Rendezvous(exchange.group(), kLinkCall).compare(configuration);
 }
 
 }  // namespace traingraph

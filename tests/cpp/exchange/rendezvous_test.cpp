@@ -56,13 +56,13 @@ void expect_difference(Branches other, const std::string& what) {
   });
 }
 
-TEST(Agreement, ComparesStopsAndConstants) {
+TEST(Rendezvous, ComparesStopsAndConstants) {
   expect_difference({.collective = {}, .stops = true},
                     "gradients that are stopped or given differ");
   expect_difference({.collective = {}, .factor = 3}, "constants differ");
 }
 
-TEST(Agreement, NoticesWhatIsSetOnOneRank) {
+TEST(Rendezvous, NoticesWhatIsSetOnOneRank) {
   for (const bool is_restored : {false, true}) {
     ThreadGroup group(2);
     on_each_rank(2, [&](int rank) {
