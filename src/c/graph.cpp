@@ -46,7 +46,7 @@ std::vector<StateTensor> listed(const MergedGraph::Names& names,
 /// Lists tensors in the order of tg_kind.
 std::vector<std::vector<StateTensor>> tensors_of(const Session& session,
                                                  GraphHandle& handle) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   std::vector<StateTensor> parameters;
   if (handle.training) {
     for (const Tensor& tensor : handle.training->parameters()) {

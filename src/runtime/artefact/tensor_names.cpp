@@ -44,7 +44,7 @@ std::string nearest(std::vector<std::string> names, std::string_view to) {
 
 std::vector<std::string> labels_of(const Session& session) {
   std::vector<std::string> labels;
-  const TensorIndex count = session.batches->graph().rates;
+  const TensorIndex count = session.plan_cache->graph().rates;
   for (TensorIndex i = 0; i < count; ++i) {
     labels.push_back(session.objects.tensors[i].label());
   }
@@ -56,7 +56,7 @@ std::vector<std::string> labels_of(const Session& session) {
 Tensor CompiledGraph::tensor(std::string_view name) const {
   const std::scoped_lock lock(session_->mutex);
   session_->require_compiled("tensor");
-  const MergedGraph& graph = session_->batches->graph();
+  const MergedGraph& graph = session_->plan_cache->graph();
   // Own tensors, which the user does not know, are behind these.
   const auto& found = session_->names.find(session_->objects.tensors,
                                            graph.rates, std::string(name));

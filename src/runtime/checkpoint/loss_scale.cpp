@@ -17,7 +17,7 @@ enum { kFactor, kStreak, kLeftOut, kNumEntries };
 using Entries = std::array<float, kNumEntries + 1>;
 
 StateEntry entry_of(const char* call, const Session& session) {
-  const TensorIndex index = session.batches->graph().loss_scale;
+  const TensorIndex index = session.plan_cache->graph().loss_scale;
   if (index == kNoTensor) {
     throw StateError(
         ErrorInfo{.op = call,

@@ -69,7 +69,7 @@ DeviceBytes piece_of(const DeviceBytes& whole, std::size_t offset) {
 /// Returns what several processes have of the buffers of trainable[place].
 void add_shards(const Session& session, std::size_t place,
                 std::vector<StateEntry>& entries) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const Tensor& parameter = session.objects.tensors[graph.trainable[place]];
   const auto& names = graph.update->slots;
   const auto& own = graph.slots[place];
@@ -126,7 +126,7 @@ bool GroupLock::lock_group(Session& session) {
 
 std::vector<StateEntry> state_of(const char* call, const Session& session,
                                  bool with_optimizer) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const auto& tensors = session.objects.tensors;
   std::vector<TensorIndex> trained = graph.trainable;
   std::ranges::sort(trained);

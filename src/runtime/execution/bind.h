@@ -10,7 +10,7 @@
 
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/memory/placement.h"
-#include "runtime/plans/batches.h"
+#include "runtime/plans/plan_cache.h"
 #include "traingraph/execution.h"
 
 namespace traingraph {

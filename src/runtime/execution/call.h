@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/plans/batches.h"
+#include "runtime/plans/plan_cache.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph {

@@ -96,7 +96,7 @@ void Executor::configure(const Declaration& declaration, bool poisons_memory,
 
 void Executor::start() {
   forget();
-  const auto graph = parts_.batches->main()->compilation.graph;
+  const auto graph = parts_.plan_cache->main()->compilation.graph;
   random_state_.start(graph->random_state);
   optimizer_step_.start(graph->rates, parts_.objects.optimizer.get());
   exchange_turn_.start(graph);
@@ -127,7 +127,7 @@ Execution Executor::enqueue(Call call, const ExecuteOptions& options,
     slot->depend_on(call.pass.adds_to);
     for (Participant* each : participants_) each->stage(call, writer, *slot);
     pool_.prepare(*parts_.placement.context(),
-                  hidden_data(parts_.batches->graph()));
+                  hidden_data(parts_.plan_cache->graph()));
     for (Participant* each : participants_) each->commit(call, slot);
     if (!options.synchronous) {
       slot->add_callbacks(std::exchange(callbacks, {}));
@@ -165,7 +165,7 @@ std::shared_ptr<ExecutionState> Executor::prepare(
       specialization_for(call.batch, plan_of(call.segment));
   const auto segment = bound(*specialization, call.segment);
   check_outputs(call.name, options.outputs_data, segment->outputs,
-                parts_.batches->graph());
+                parts_.plan_cache->graph());
 
   DeviceContext& context = *parts_.placement.context();
   const auto slot = pool_.acquire();
@@ -190,10 +190,10 @@ std::shared_ptr<ExecutionState> Executor::prepare(
 
 std::shared_ptr<Specialization> Executor::specialization_for(std::int64_t batch,
                                                              PlanKind kind) {
-  Batches& batches = *parts_.batches;
-  if (auto known = batches.find(batch, kind)) return known;
-  const bool counts = batches.counts_as_compile(batch, kind);
-  const auto added = batches.add(batch, kind);
+  PlanCache& plan_cache = *parts_.plan_cache;
+  if (auto known = plan_cache.find(batch, kind)) return known;
+  const bool counts = plan_cache.counts_as_compile(batch, kind);
+  const auto added = plan_cache.add(batch, kind);
   if (counts) ++num_specialized_;
   grow_arenas(added->compilation);
   return added;
@@ -204,7 +204,7 @@ std::shared_ptr<Specialization> Executor::specialization_for(std::int64_t batch,
 void Executor::grow_arenas(const Compilation& compilation) {
   for (PlanKind kind : parts_.placement.outgrown(compilation)) {
     parts_.in_flight.wait_until_idle();
-    parts_.batches->forget_bindings();
+    parts_.plan_cache->forget_bindings();
     phases_.forget_results(kind);
   }
   parts_.placement.size_arenas(compilation);

@@ -33,7 +33,7 @@ struct Session;
 /// What a graph that runs is made of; see session.h.
 struct ExecutorParts {
   FairMutex& mutex;
-  std::unique_ptr<Batches>& batches;
+  std::unique_ptr<PlanCache>& plan_cache;
   const UserObjects& objects;
   Placement& placement;
   Inputs& inputs;
@@ -94,7 +94,7 @@ class Executor {
     std::unique_lock<FairMutex> lock_;
   };
 
-  bool trains() const { return parts_.batches->graph().trains; }
+  bool trains() const { return parts_.plan_cache->graph().trains; }
   void require_seed(const char* call) const;
   Segment inference_segment(const CallData& data, bool skips_writing);
   Execution enqueue(Call call, const ExecuteOptions& options, Turn& turn);

@@ -36,7 +36,7 @@ ExecuteOptions with_batch_of_forward(const char* call,
 Execution Executor::execute(const CallData& data,
                             const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute");
+  require_compiled(parts_.plan_cache.get(), "execute");
   Call call{"execute", Segment::Step, data, nullptr};
   if (options.forward_for_inference || !trains()) {
     call.segment =
@@ -50,7 +50,7 @@ Execution Executor::execute(const CallData& data,
 Execution Executor::execute_forward(const CallData& data,
                                     const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_forward");
+  require_compiled(parts_.plan_cache.get(), "execute_forward");
   Call call{"execute_forward", Segment::Forward, data, nullptr};
   if (options.forward_for_inference) {
     call.segment =
@@ -61,7 +61,7 @@ Execution Executor::execute_forward(const CallData& data,
 
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_gradient");
+  require_compiled(parts_.plan_cache.get(), "execute_gradient");
   require_no_inference("execute_gradient", options);
   if (!phases_.has_forward()) {
     throw StateError(ErrorInfo{
@@ -76,14 +76,14 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
       with_batch_of_forward("execute_gradient", options, phases_.batch());
   Call call{"execute_gradient", Segment::Gradient, {}, phases_.last_phase()};
   call.pass =
-      accumulation_.pass(parts_.batches->graph(), options.accumulate,
+      accumulation_.pass(parts_.plan_cache->graph(), options.accumulate,
                          phases_.batch(), parts_.linked.shares_gradients());
   return enqueue(std::move(call), same, turn);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_optimizer_update");
+  require_compiled(parts_.plan_cache.get(), "execute_optimizer_update");
   require_no_inference("execute_optimizer_update", options);
   if (!parts_.objects.optimizer) {
     throw StateError(ErrorInfo{.op = "execute_optimizer_update",
@@ -115,7 +115,7 @@ Segment Executor::inference_segment(const CallData& data, bool skips_writing) {
 }
 
 void Executor::require_seed(const char* call) const {
-  const Compilation& main = parts_.batches->main()->compilation;
+  const Compilation& main = parts_.plan_cache->main()->compilation;
   const bool has_user_gradient =
       std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
         return !user.is_boundary || parts_.linked.is_fed(user);

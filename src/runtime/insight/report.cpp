@@ -60,7 +60,7 @@ Report CompiledGraph::report() const {
   report.arena_bytes = plan.memory.arena_bytes;
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
-  report.batch_plans = session_->batches->counts();
+  report.batch_plans = session_->plan_cache->counts();
   report.buckets = bucket_spans(compiled, plan);
   report.shard_optimizer = main.graph->shards.has_value();
   report.synchronize_batch_norm = std::ranges::any_of(

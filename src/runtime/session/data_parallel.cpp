@@ -44,8 +44,8 @@ std::string layers_of(const MergedGraph& graph) {
 std::string trained_by(const Session& session) {
   std::string text;
   for (const TensorIndex tensor :
-       session.batches->options().collectives.order) {
-    const TensorInfo& info = session.batches->graph().tensors[tensor];
+       session.plan_cache->options().collectives.order) {
+    const TensorInfo& info = session.plan_cache->graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
   return text;
@@ -62,7 +62,7 @@ std::string optimizer_of(const Session& session) {
 }
 
 std::string options_of(const Session& session) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const DataParallel& options = session.exchange->options();
   const auto line = [](const char* name, const auto& value) {
     return std::string(name) + '=' + std::to_string(value) + '\n';
@@ -116,7 +116,7 @@ std::string constants_of(const Session& session) {
 }
 
 std::vector<ConfigurationItem> configuration_of(const Session& session) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   return {{"options of compile()", options_of(session)},
           {"inputs", text_of(graph, graph.inputs)},
           {"labels",
@@ -133,7 +133,7 @@ std::vector<ConfigurationItem> configuration_of(const Session& session) {
 /// All that changes from step to step, but buffers that are sharded.
 std::vector<TensorIndex> state_of(const Session& session) {
   std::vector<TensorIndex> tensors = variables_of(session);
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   for (const auto& slots : graph.slots) {
     if (graph.shards) break;
     tensors.insert(tensors.end(), slots.begin(), slots.end());
@@ -191,7 +191,7 @@ void take_given(OptimizerSlot& slot, std::size_t size, Rendezvous& rendezvous) {
 
 /// Buffers that are sharded begin with what rank 0 was given for them.
 void take_shards(Session& session, Rendezvous& rendezvous) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const Placement& placement = session.placement;
   for (std::size_t i = 0; graph.shards && i < graph.slots.size(); ++i) {
     if (!graph.shards->is_trained(i)) continue;
@@ -217,7 +217,7 @@ void take_shards(Session& session, Rendezvous& rendezvous) {
 
 StagingSizes staging_sizes(const Session& session) {
   const Exchange& exchange = *session.exchange;
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const Program& program =
       session.main().program(PlanKind::Phases).assembled.program;
   StagingSizes sizes = exchange.staging_sizes(

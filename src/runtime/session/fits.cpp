@@ -35,7 +35,7 @@ class Room {
     MemoryReport report;
     session.placement.report(report);
     other_bytes_ = report.persistent_bytes - report.input_bytes;
-    const MergedGraph& graph = session.batches->graph();
+    const MergedGraph& graph = session.plan_cache->graph();
     if (!graph.accumulates_in_steps()) {
       other_bytes_ -= report.accumulator_bytes;
     }
@@ -45,10 +45,10 @@ class Room {
     const Compilation& main = session_.main();
     if (batch == main.batch) return needed(main);
     require_other_sizes(*main.graph, batch);
-    const Batches& batches = *session_.batches;
+    const PlanCache& plan_cache = *session_.plan_cache;
     return needed(compile_graph(main.graph,
                                 session_.placement.context()->target(),
-                                batches.options(), batch));
+                                plan_cache.options(), batch));
   }
 
   /// What no plan can be made for does not fit.

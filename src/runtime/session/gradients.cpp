@@ -46,7 +46,7 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
 
 /// Returns what keeps the memory of gradients alive.
 std::shared_ptr<void> owner_of_gradients(const Session& session) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const Placement& placement = session.placement;
   if (graph.accumulators.empty()) {
     return placement.arena(PlanKind::Phases)->buffer();
@@ -124,7 +124,7 @@ std::vector<Tensor> gradients_of(const Session& session, const Layer& layer,
   const auto& layers = session.objects.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i]->layer_id() != layer.layer_id()) continue;
-    const LayerInfo& info = session.batches->graph().layers[i];
+    const LayerInfo& info = session.plan_cache->graph().layers[i];
     for (TensorIndex t : incoming ? info.results : info.sources) {
       const auto* state = session.objects.tensors[t].state().get();
       const auto it = session.gradient_tensors.find(state);

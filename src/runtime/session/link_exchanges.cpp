@@ -25,7 +25,7 @@ const Collective* collective_of(const Session& session) {
 /// Formats "graph 2 (tanh ... fully_connected_2)".
 std::string name_of(const Group& group, std::size_t place) {
   std::vector<std::string_view> layers;
-  for (const LayerInfo& layer : group[place]->batches->graph().layers) {
+  for (const LayerInfo& layer : group[place]->plan_cache->graph().layers) {
     if (!layer.name.empty()) layers.push_back(layer.name);
   }
   const std::string name = "graph " + std::to_string(place + 1);
@@ -36,7 +36,7 @@ std::string layers_of(const Group& group) {
   std::string text;
   for (std::size_t place = 0; place < group.size(); ++place) {
     text += name_of(group, place) + ":\n";
-    for (const LayerInfo& layer : group[place]->batches->graph().layers) {
+    for (const LayerInfo& layer : group[place]->plan_cache->graph().layers) {
       text += layer.name + '\n';
     }
   }
@@ -48,7 +48,7 @@ std::string parts_of(const Group& group) {
   std::string text;
   for (std::size_t place = 0; place < group.size(); ++place) {
     const Session& session = *group[place];
-    const MergedGraph& graph = session.batches->graph();
+    const MergedGraph& graph = session.plan_cache->graph();
     text += name_of(group, place) + ":\n";
     for (const TensorIndex t : graph.trainable) {
       const bool is_updated = graph.update && !session.link.skips_update(t);
@@ -67,7 +67,7 @@ std::string parts_of(const Group& group) {
 void require_one_collective(const Group& group) {
   std::size_t first = group.size();
   for (std::size_t place = 0; place < group.size(); ++place) {
-    if (!group[place]->batches->graph().trains) continue;
+    if (!group[place]->plan_cache->graph().trains) continue;
     if (first == group.size()) first = place;
     const Collective* const expected = collective_of(*group[first]);
     const Collective* const got = collective_of(*group[place]);

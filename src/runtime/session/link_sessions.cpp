@@ -34,7 +34,7 @@ std::vector<std::unique_lock<FairMutex>> lock_all(Group group) {
 
 void require_linkable(const Session& session, const Session& first) {
   session.require_compiled("link");
-  if (!session.batches->graph().is_linkable) {
+  if (!session.plan_cache->graph().is_linkable) {
     throw StateError(
         ErrorInfo{.op = "link",
                   .what = "a graph was not compiled for linking",
@@ -77,7 +77,7 @@ void require_same_rule(const Tensor& parameter, const ParameterRule& updater,
 std::shared_ptr<ArenaStorage> result_storage(const Session& session,
                                              PlanKind kind,
                                              TensorIndex tensor) {
-  const Compilation& main = session.batches->main()->compilation;
+  const Compilation& main = session.plan_cache->main()->compilation;
   const MergedGraph& graph = *main.graph;
   const CompiledProgram& compiled = main.program(kind);
   const ValueId value = compiled.assembled.find(tensor);
@@ -133,7 +133,7 @@ class LinkBuilder {
 
   /// The first graph of the group that computes a tensor.
   void index_results(Session* session) {
-    const MergedGraph& graph = session->batches->graph();
+    const MergedGraph& graph = session->plan_cache->graph();
     const auto count = static_cast<TensorIndex>(graph.tensors.size());
     for (TensorIndex t = 0; t < count; ++t) {
       if (!graph.produces(t)) continue;
@@ -158,7 +158,7 @@ class LinkBuilder {
       consumer->link.borrowed_.push_back(from->placement.arena(kind));
       from->link.lent_.push_back(input.source);
       link_->shares_results = true;
-      const bool trains = consumer->batches->graph().trains;
+      const bool trains = consumer->plan_cache->graph().trains;
       if (trains && !input.is_label()) {
         share_gradient(consumer, input, accumulators[input.index], *from);
       }
@@ -168,7 +168,7 @@ class LinkBuilder {
   /// The gradient of an input is added up where the producer reads it.
   void share_gradient(Session* consumer, const Input& input,
                       TensorIndex accumulator, Session& producer) {
-    const MergedGraph& of = producer.batches->graph();
+    const MergedGraph& of = producer.plan_cache->graph();
     const TensorIndex result = producer.objects.find(input.tensor);
     const auto user = std::ranges::find(of.user_gradients, result,
                                         &MergedGraph::UserGradient::of);
@@ -189,7 +189,7 @@ class LinkBuilder {
   }
 
   static std::vector<TensorIndex> accumulators_of(const Session& session) {
-    const MergedGraph& graph = session.batches->graph();
+    const MergedGraph& graph = session.plan_cache->graph();
     std::vector<TensorIndex> accumulators(graph.tensors.size(), kNoTensor);
     for (const auto& [of, into] : graph.accumulators) accumulators[of] = into;
     return accumulators;
@@ -235,7 +235,7 @@ class LinkBuilder {
     std::unordered_set<const TensorState*> live;
     std::unordered_map<const TensorState*, ParameterRule> updated;
     for (Session* session : group_) {
-      const MergedGraph& graph = session->batches->graph();
+      const MergedGraph& graph = session->plan_cache->graph();
       if (!graph.trains) return;
       for (TensorIndex t : graph.trainable) {
         if (!session->link.live_[t]) continue;
@@ -243,7 +243,7 @@ class LinkBuilder {
       }
     }
     for (Session* session : group_) {
-      const Compilation& main = session->batches->main()->compilation;
+      const Compilation& main = session->plan_cache->main()->compilation;
       const MergedGraph& graph = *main.graph;
       const auto accumulators = accumulators_of(*session);
       const std::vector<std::size_t> places = places_of(graph);
@@ -283,7 +283,7 @@ class LinkBuilder {
     const OptimizerPtr& optimizer = session->objects.optimizer;
     if (!optimizer) return;
     auto& [users, updated] = link_->optimizers[optimizer.get()];
-    const auto& main = session->batches->main()->compilation;
+    const auto& main = session->plan_cache->main()->compilation;
     const bool updates_anything = std::ranges::any_of(
         main.training->assembled.trained,
         [&](const Trained& t) { return !member.skips_update(t.tensor); });
@@ -306,7 +306,7 @@ void link_sessions(const std::vector<std::shared_ptr<Session>>& handles) {
   for (Session* session : group) {
     session->in_flight.wait_until_idle();
     session->link.leave();
-    session->batches->forget_bindings();
+    session->plan_cache->forget_bindings();
     session->executor.forget_phases();
     if (session->exchange) session->exchange->leave();
   }

@@ -3,7 +3,7 @@
 // each have one owner and one time at which they change:
 //
 //   declaration   what the user said                     until compile
-//   batches       compiled programs and plans            never; one per batch
+//   plan_cache    compiled programs and plans            never; one per batch
 //   placement     device memory                          at compile, at link
 //   inputs, link, executor                               each call
 //
@@ -33,9 +33,9 @@ struct Session : std::enable_shared_from_this<Session> {
   void require_not_compiled(const char* call) const;
   /// The program that execute() runs.
   PlanKind main_plan() const {
-    return batches->graph().trains ? PlanKind::Step : PlanKind::Inference;
+    return plan_cache->graph().trains ? PlanKind::Step : PlanKind::Inference;
   }
-  const Compilation& main() const { return batches->main()->compilation; }
+  const Compilation& main() const { return plan_cache->main()->compilation; }
   /// Layers say on which device they are compiled.
   void place_layers() const;
 
@@ -50,7 +50,7 @@ struct Session : std::enable_shared_from_this<Session> {
   std::optional<std::uint64_t> restored_seed;
   /// The user's tensors and layers; compiled parts know them by index.
   UserObjects objects;
-  std::unique_ptr<Batches> batches;  // null: not compiled
+  std::unique_ptr<PlanCache> plan_cache;  // null: not compiled
   Placement placement;
 
   Inputs inputs;
@@ -58,7 +58,7 @@ struct Session : std::enable_shared_from_this<Session> {
   std::shared_ptr<Exchange> exchange;  // null: there is one process
   LinkMember link{placement, inputs};
   Executor executor{*this,
-                    {mutex, batches, objects, placement, inputs, link, link,
+                    {mutex, plan_cache, objects, placement, inputs, link, link,
                      in_flight, exchange}};
 
   NameIndex names;

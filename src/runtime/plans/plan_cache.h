@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Batches: the compilations of one graph, for the compiled batch size and for
+// PlanCache: the compilations of one graph, for the compiled batch size and for
 // the smaller ones that ran last, as many as there is memory for, each bound to
 // addresses piece by piece as its segments are first run.
 #pragma once
@@ -28,16 +28,16 @@ struct Specialization {
   std::uint64_t last_use = 0;
 };
 
-class Batches;
+class PlanCache;
 /// Throws StateError when there are none yet.
-void require_compiled(const Batches* batches, const char* call);
+void require_compiled(const PlanCache* plan_cache, const char* call);
 
-class Batches {
+class PlanCache {
  public:
   /// Compiles the declared batch size. Throws as compile_graph() does.
-  Batches(std::shared_ptr<const MergedGraph> graph,
-          std::shared_ptr<DeviceContext> context,
-          const CompilerOptions& options);
+  PlanCache(std::shared_ptr<const MergedGraph> graph,
+            std::shared_ptr<DeviceContext> context,
+            const CompilerOptions& options);
 
   const MergedGraph& graph() const { return *graph_; }
   const CompilerOptions& options() const { return options_; }
