@@ -143,7 +143,7 @@ void Exchange::announce(const ExchangePlan& plan, const Call& call) {
              .changes = call.changes,
              .pieces = static_cast<std::int64_t>(plan.buckets.size()),
              .numbers = plan.numbers,
-             .segment = static_cast<std::int32_t>(call.segment),
+             .entry_point = static_cast<std::int32_t>(call.entry_point),
              .graph = graph_,
              .rate = call.rate,
              .compiled = compiled_};
@@ -179,7 +179,7 @@ void Exchange::barrier(const char* call, std::uint64_t number,
     header_ = {.number = number,
                .samples = error ? 0 : 1,
                .changes = num_changes(),
-               .segment = kNoSegment,
+               .entry_point = kNoEntryPoint,
                .graph = graph_,
                .compiled = compiled_};
     std::strncpy(header_.call, call, sizeof(header_.call) - 1);

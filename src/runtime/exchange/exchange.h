@@ -74,7 +74,7 @@ class Exchange {
 
   struct Call {
     const char* name = "";
-    Segment segment = Segment::Step;
+    EntryPoint entry_point = EntryPoint::Step;
     std::uint64_t number = 0;  // among the calls of this process
     std::int64_t samples = 0;
     std::int64_t waiting = 0;   // of passes that it is averaged with

@@ -88,7 +88,7 @@ void Rendezvous::complete(const std::string& what,
 /// As an execution does, which another rank may be at.
 void Rendezvous::arrive() {
   struct Headers {
-    CallHeader own{.segment = kNoSegment};
+    CallHeader own{.entry_point = kNoEntryPoint};
     std::vector<CallHeader> all;
   };
   const auto headers = std::make_shared<Headers>();

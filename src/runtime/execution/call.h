@@ -26,7 +26,7 @@ struct GradientPass {
 
 struct Call {
   const char* name;
-  Segment segment;
+  EntryPoint entry_point;
   CallData data;
   std::shared_ptr<ExecutionState> depends_on;
   GradientPass pass = {};

@@ -114,13 +114,13 @@ class ExecutionState final : public Submission, public Computation {
   Drawn drawn;
   bool is_profiled = false;
   std::shared_ptr<UnitTimes> unit_times;  // null: not measured
-  Segment segment = Segment::Step;
+  EntryPoint entry_point = EntryPoint::Step;
   double seconds = 0;
   std::vector<OutputView> outputs;
   std::optional<OutputView> result;
   std::vector<OutputView> losses;
   std::shared_ptr<const Specialization> specialization;
-  std::shared_ptr<const BoundSegment> bound;
+  std::shared_ptr<const BoundEntryPoint> bound;
   std::shared_ptr<Exchange> exchange;  // null: with nobody
   Exchange::Call exchange_call;
 

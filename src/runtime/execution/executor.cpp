@@ -144,7 +144,7 @@ Execution Executor::enqueue(Call call, const ExecuteOptions& options,
 /// Everything but what depends on the plan.
 void Executor::check(Call& call, const ExecuteOptions& options) {
   const bool accumulates = options.accumulate != GradientAccumulation::None;
-  if (accumulates && call.segment != Segment::Gradient) {
+  if (accumulates && call.entry_point != EntryPoint::Gradient) {
     throw InvalidArgument(ErrorInfo{
         .op = call.name,
         .node = "accumulate",
@@ -162,20 +162,20 @@ void Executor::check(Call& call, const ExecuteOptions& options) {
 std::shared_ptr<ExecutionState> Executor::prepare(
     const Call& call, const ExecuteOptions& options) {
   const auto specialization =
-      specialization_for(call.batch, plan_of(call.segment));
-  const auto segment = bound(*specialization, call.segment);
-  check_outputs(call.name, options.outputs_data, segment->outputs,
+      specialization_for(call.batch, plan_of(call.entry_point));
+  const auto entry_point = bound(*specialization, call.entry_point);
+  check_outputs(call.name, options.outputs_data, entry_point->outputs,
                 parts_.plan_cache->graph());
 
   DeviceContext& context = *parts_.placement.context();
   const auto slot = pool_.acquire();
-  slot->segment = call.segment;
+  slot->entry_point = call.entry_point;
   slot->call = call.name;
-  slot->work = segment->work.get();
-  slot->bound = segment;
-  slot->fetch(context, segment->outputs, specialization);
+  slot->work = entry_point->work.get();
+  slot->bound = entry_point;
+  slot->fetch(context, entry_point->outputs, specialization);
   for (const NamedData& item : options.outputs_data) {
-    const auto& outputs = segment->outputs.outputs;
+    const auto& outputs = entry_point->outputs.outputs;
     const auto it =
         std::ranges::find(outputs, item.name, &OutputPlan::Entry::name);
     slot->copy_output_to(it - outputs.begin(), item.data);
@@ -183,7 +183,8 @@ std::shared_ptr<ExecutionState> Executor::prepare(
   slot->is_awaited = options.synchronous;
   slot->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
-    slot->unit_times = measured_.take(call.segment, specialization, segment);
+    slot->unit_times =
+        measured_.take(call.entry_point, specialization, entry_point);
   }
   return slot;
 }
@@ -210,12 +211,12 @@ void Executor::grow_arenas(const Compilation& compilation) {
   parts_.placement.size_arenas(compilation);
 }
 
-std::shared_ptr<const BoundSegment> Executor::bound(
-    Specialization& specialization, Segment segment) {
-  auto& bound = specialization.segments[static_cast<int>(segment)];
+std::shared_ptr<const BoundEntryPoint> Executor::bound(
+    Specialization& specialization, EntryPoint entry_point) {
+  auto& bound = specialization.entry_points[static_cast<int>(entry_point)];
   if (bound) return bound;
-  bound = bind_segment(
-      specialization.compilation, segment, parts_.placement,
+  bound = bind_entry_point(
+      specialization.compilation, entry_point, parts_.placement,
       {.poisons_memory = poisons_memory_, .linked = parts_.linked});
   return bound;
 }

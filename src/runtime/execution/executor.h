@@ -96,15 +96,15 @@ class Executor {
 
   bool trains() const { return parts_.plan_cache->graph().trains; }
   void require_seed(const char* call) const;
-  Segment inference_segment(const CallData& data, bool skips_writing);
+  EntryPoint inference_entry_point(const CallData& data, bool skips_writing);
   Execution enqueue(Call call, const ExecuteOptions& options, Turn& turn);
   void check(Call& call, const ExecuteOptions& options);
   std::shared_ptr<ExecutionState> prepare(const Call& call,
                                           const ExecuteOptions& options);
   std::shared_ptr<Specialization> specialization_for(std::int64_t batch,
                                                      PlanKind kind);
-  std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
-                                            Segment segment);
+  std::shared_ptr<const BoundEntryPoint> bound(Specialization& specialization,
+                                               EntryPoint entry_point);
   void grow_arenas(const Compilation& compilation);
   void submit(const std::shared_ptr<ExecutionState>& slot);
 

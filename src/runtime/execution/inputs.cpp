@@ -39,19 +39,20 @@ void keep_bound(Input& input, Input& before) {
 
 }  // namespace
 
-/// What executions of a segment read.
+/// What executions of an entry point read.
 template <class Action>
-void Inputs::for_each_read(Segment segment, const Action& action) {
-  if (segment == Segment::Update) return;
+void Inputs::for_each_read(EntryPoint entry_point, const Action& action) {
+  if (entry_point == EntryPoint::Update) return;
   for (auto& [name, input] : declared_) {
-    if (segment == Segment::Gradient) break;
-    const bool may_be_absent = segment == Segment::InferenceWithoutLabels;
+    if (entry_point == EntryPoint::Gradient) break;
+    const bool may_be_absent =
+        entry_point == EntryPoint::InferenceWithoutLabels;
     if (!may_be_absent || !input.is_label()) action(input);
   }
   for (Input& input : undeclared_) {
     const bool is_gradient = input.kind == Input::Kind::UserGradient;
-    const bool is_read =
-        is_gradient ? differentiates(segment) : segment != Segment::Gradient;
+    const bool is_read = is_gradient ? differentiates(entry_point)
+                                     : entry_point != EntryPoint::Gradient;
     if (is_read) action(input);
   }
 }
@@ -219,7 +220,7 @@ bool Inputs::is_given(const Input& input, bool skips_writing) const {
 }
 
 void Inputs::require_data(const Call& call) {
-  for_each_read(call.segment, [&](Input& input) {
+  for_each_read(call.entry_point, [&](Input& input) {
     const bool is_there = is_given(input, call.skips_writing) || input.source ||
                           input.is_fed || input.is_constant ||
                           serves(input, call.batch);
@@ -258,7 +259,7 @@ void Inputs::stage(const Call& call, HostWriter& writer, ExecutionState&) {
     write_list(writer, data.label_weights, Input::Kind::LabelWeight,
                call.batch);
   }
-  for_each_read(call.segment, [&](Input& input) {
+  for_each_read(call.entry_point, [&](Input& input) {
     const bool has_other_data = is_given(input, call.skips_writing) ||
                                 input.source || input.is_fed ||
                                 input.is_variable;
@@ -290,12 +291,12 @@ void Inputs::write_bound(HostWriter& writer, Input& input) {
 
 void Inputs::commit(const Call& call,
                     const std::shared_ptr<ExecutionState>&) noexcept {
-  for_each_read(call.segment, [&](Input& input) {
+  for_each_read(call.entry_point, [&](Input& input) {
     if (input.written_call == calls_) {
       const bool is_gradient = input.kind == Input::Kind::UserGradient;
       input.is_on_device = !(is_linked_ && is_gradient);
     }
-    const bool is_forward = call.segment != Segment::Gradient;
+    const bool is_forward = call.entry_point != EntryPoint::Gradient;
     if (is_forward && input.source) input.seen_runs = input.source->runs;
   });
 }

@@ -97,7 +97,7 @@ class Inputs final : public Participant {
 
  private:
   template <class Action>
-  void for_each_read(Segment segment, const Action& action);
+  void for_each_read(EntryPoint entry_point, const Action& action);
   void add_declared(const MergedGraph::Names& names, Input::Kind kind,
                     const Compilation& main, const UserObjects& objects);
   void add_constants(const Compilation& main, const UserObjects& objects);

@@ -9,16 +9,17 @@
 namespace traingraph {
 namespace {
 
-std::size_t place_in_run(Segment segment) {
-  if (segment == Segment::Gradient) return 1;
-  return segment == Segment::Update ? 2 : 0;
+std::size_t place_in_run(EntryPoint entry_point) {
+  if (entry_point == EntryPoint::Gradient) return 1;
+  return entry_point == EntryPoint::Update ? 2 : 0;
 }
 
 }  // namespace
 
 std::shared_ptr<UnitTimes> MeasuredRuns::take(
-    Segment segment, std::shared_ptr<const Specialization> specialization,
-    std::shared_ptr<const BoundSegment> bound) {
+    EntryPoint entry_point,
+    std::shared_ptr<const Specialization> specialization,
+    std::shared_ptr<const BoundEntryPoint> bound) {
   std::shared_ptr<UnitTimes> times;
   for (auto& spare : spare_) {
     if (times || spare.use_count() != 1) continue;
@@ -27,7 +28,7 @@ std::shared_ptr<UnitTimes> MeasuredRuns::take(
     times = std::move(spare);
   }
   if (!times) times = std::make_shared<UnitTimes>();
-  times->segment = segment;
+  times->entry_point = entry_point;
   times->specialization = std::move(specialization);
   times->seconds.assign(bound->units.size(), 0.0);
   times->exchange.assign(bound->exchange.events.size(), {});
@@ -47,9 +48,9 @@ void MeasuredRuns::forget() {
 void MeasuredRuns::commit(
     const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
   if (!slot->unit_times) return;
-  const std::size_t place = place_in_run(slot->segment);
+  const std::size_t place = place_in_run(slot->entry_point);
   const bool goes_on = place > 0 && last_ && last_ == call.depends_on &&
-                       place_in_run(last_->segment) == place - 1;
+                       place_in_run(last_->entry_point) == place - 1;
   if (!goes_on) {
     spare_ = std::exchange(runs_[num_runs_++ % kMax], {});
   }
@@ -69,7 +70,8 @@ std::vector<MeasuredRun> MeasuredRuns::newest(std::size_t count) const {
 bool are_alike(const MeasuredRun& a, const MeasuredRun& b) {
   return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
     if (!x || !y) return !x && !y;
-    return x->segment == y->segment && x->specialization == y->specialization;
+    return x->entry_point == y->entry_point &&
+           x->specialization == y->specialization;
   });
 }
 

@@ -22,8 +22,9 @@ class MeasuredRuns final : public Participant {
 
   /// For an execution that begins; those of forgotten runs are used again.
   std::shared_ptr<UnitTimes> take(
-      Segment segment, std::shared_ptr<const Specialization> specialization,
-      std::shared_ptr<const BoundSegment> bound);
+      EntryPoint entry_point,
+      std::shared_ptr<const Specialization> specialization,
+      std::shared_ptr<const BoundEntryPoint> bound);
   /// Of an execution that is measured. A gradient pass and an update go on with
   /// the run of the pass before them.
   void commit(const Call& call,
@@ -41,7 +42,7 @@ class MeasuredRuns final : public Participant {
   std::shared_ptr<ExecutionState> last_;
 };
 
-/// Of one program, and the same segments of it.
+/// Of one program, and the same entry points of it.
 bool are_alike(const MeasuredRun& a, const MeasuredRun& b);
 bool succeeded(const MeasuredRun& run);
 

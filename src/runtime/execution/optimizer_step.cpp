@@ -7,7 +7,7 @@ namespace traingraph {
 
 void OptimizerStep::stage(const Call& call, HostWriter& writer,
                           ExecutionState& slot) {
-  if (!updates(call.segment) || !optimizer_) return;
+  if (!updates(call.entry_point) || !optimizer_) return;
   slot.rates.at = writer.room_for(tensor_, sizeof(slot.rates.values));
   TimeSteps::take_rule(*optimizer_, slot.rates.rule);
 }
@@ -15,7 +15,7 @@ void OptimizerStep::stage(const Call& call, HostWriter& writer,
 /// An optimizer that linked graphs share advances after the last of them.
 void OptimizerStep::commit(
     const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (!updates(call.segment) || !optimizer_) return;
+  if (!updates(call.entry_point) || !optimizer_) return;
   const StepNumber number = TimeSteps::next(*optimizer_);
   ExecutionState::Rates& rates = slot->rates;
   const float rate = rates.rule.at(number.value);

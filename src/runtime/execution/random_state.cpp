@@ -8,8 +8,8 @@ namespace traingraph {
 
 void RandomState::stage(const Call& call, HostWriter& writer,
                         ExecutionState& slot) {
-  const bool draws =
-      call.segment == Segment::Step || call.segment == Segment::Forward;
+  const bool draws = call.entry_point == EntryPoint::Step ||
+                     call.entry_point == EntryPoint::Forward;
   if (!draws) return;
   constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   const StepNumber number = steps_.next();

@@ -25,7 +25,7 @@ Profile profile_of(const MeasuredRun& run, const std::string& device,
     profile.batch_size = compilation.batch;
     if (!table) {
       table.emplace(*compilation.graph,
-                    compilation.program(plan_of(part->segment)), peaks);
+                    compilation.program(plan_of(part->entry_point)), peaks);
     }
     add_exchange(*part, num_units, profile);
     table->add(part->bound->units, part->seconds);

@@ -91,16 +91,16 @@ class LinkMember final : public Participant, public LinkedParts {
   /// Throws StateError unless linked graphs have computed what a call reads.
   void require_order(const Call& call) const;
   /// The execution that the next one has to wait for; null: none.
-  std::shared_ptr<ExecutionState> dependency(Segment segment) const;
+  std::shared_ptr<ExecutionState> dependency(EntryPoint entry_point) const;
   /// Whether gradients are added to what linked graphs have left, and how to
   /// what waits for the update here.
-  void write_factors(HostWriter& writer, ExecutionState& slot, Segment segment,
-                     const GradientPass& pass);
+  void write_factors(HostWriter& writer, ExecutionState& slot,
+                     EntryPoint entry_point, const GradientPass& pass);
   /// Says which updates are not left out.
   void write_updated(HostWriter& writer) const;
   void start_update() noexcept;
   void count_contributions(const Contribution& slot) noexcept;
-  void advance(Segment segment, const Contribution& slot) noexcept;
+  void advance(EntryPoint entry_point, const Contribution& slot) noexcept;
   const MergedGraph& graph() const { return *main_->graph; }
   PlanKind shared_plan() const {
     return graph().trains ? PlanKind::Phases : PlanKind::Inference;

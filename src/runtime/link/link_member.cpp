@@ -106,20 +106,20 @@ std::unique_lock<std::mutex> LinkMember::lock() {
 void LinkMember::stage(const Call& call, HostWriter& writer,
                        ExecutionState& slot) {
   require_order(call);
-  slot.depend_on(dependency(call.segment));
-  if (differentiates(call.segment)) {
-    write_factors(writer, slot, call.segment, call.pass);
+  slot.depend_on(dependency(call.entry_point));
+  if (differentiates(call.entry_point)) {
+    write_factors(writer, slot, call.entry_point, call.pass);
   }
-  if (!updates(call.segment)) return;
+  if (!updates(call.entry_point)) return;
   write_updated(writer);
   if (!objects_->optimizer) return;
   for (Contribution* used : used_by_update_) slot.depend_on(*used);
 }
 
 void LinkMember::commit(const Call& call, const Contribution& slot) noexcept {
-  if (updates(call.segment) && objects_->optimizer) start_update();
-  if (differentiates(call.segment)) count_contributions(slot);
-  advance(call.segment, slot);
+  if (updates(call.entry_point) && objects_->optimizer) start_update();
+  if (differentiates(call.entry_point)) count_contributions(slot);
+  advance(call.entry_point, slot);
 }
 
 void LinkMember::check(const Call& call) {
@@ -141,7 +141,7 @@ void LinkMember::check(const Call& call) {
                   .got = std::to_string(call.batch),
                   .hint = "Pass the results on through the host."});
   }
-  if (lent_.empty() || plan_of(call.segment) == shared_plan()) return;
+  if (lent_.empty() || plan_of(call.entry_point) == shared_plan()) return;
   throw StateError(ErrorInfo{
       .op = call.name,
       .what = "a linked graph reads results of separate phases only",
@@ -155,7 +155,7 @@ void LinkMember::require_order(const Call& call) const {
   for (const auto& [name, input] : inputs_.declared()) {
     if (input.source) require_source(call, input);
   }
-  if (!differentiates(call.segment)) return;
+  if (!differentiates(call.entry_point)) return;
   for (const auto& user : graph().user_gradients) {
     if (!is_fed(user)) continue;
     const Contribution* const contribution = contribution_in(user.gradient);
@@ -172,8 +172,9 @@ void LinkMember::require_order(const Call& call) const {
 
 void LinkMember::require_source(const Call& call, const Input& input) const {
   const bool may_be_absent =
-      call.segment == Segment::InferenceWithoutLabels && input.is_label();
-  if (call.segment == Segment::Update || may_be_absent) return;
+      call.entry_point == EntryPoint::InferenceWithoutLabels &&
+      input.is_label();
+  if (call.entry_point == EntryPoint::Update || may_be_absent) return;
   const std::uint64_t runs = input.source->runs;
   if (runs == 0) {
     throw StateError(
@@ -184,7 +185,8 @@ void LinkMember::require_source(const Call& call, const Input& input) const {
                   .expected = "a forward pass of that graph before",
                   .hint = "Forward passes go forwards through the link."});
   }
-  if (call.segment != Segment::Gradient || runs == input.seen_runs) return;
+  if (call.entry_point != EntryPoint::Gradient || runs == input.seen_runs)
+    return;
   throw StateError(ErrorInfo{
       .op = call.name,
       .node = input.name,
@@ -195,9 +197,10 @@ void LinkMember::require_source(const Call& call, const Input& input) const {
 }
 
 /// A graph that reads no results of others starts a new chain with its forward.
-std::shared_ptr<ExecutionState> LinkMember::dependency(Segment segment) const {
+std::shared_ptr<ExecutionState> LinkMember::dependency(
+    EntryPoint entry_point) const {
   if (!link_ || !link_->shares_results) return nullptr;
-  const bool is_first = borrowed_.empty() && runs_forward(segment);
+  const bool is_first = borrowed_.empty() && runs_forward(entry_point);
   return is_first ? nullptr : link_->last;
 }
 
@@ -249,9 +252,10 @@ void LinkMember::index_accumulators() {
 /// What another linked graph has left is kept, unless its gradient pass failed:
 /// then this one starts afresh, or fails when it was told to add.
 void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot,
-                               Segment segment, const GradientPass& pass) {
+                               EntryPoint entry_point,
+                               const GradientPass& pass) {
   if (factors_.empty()) return;
-  const bool is_step = segment == Segment::Step;
+  const bool is_step = entry_point == EntryPoint::Step;
   if (is_step && !graph().accumulates_in_steps()) return;
   const bool adds = pass.by != GradientAccumulation::None;
   const std::size_t num_trainable = graph().trainable.size();
@@ -314,11 +318,12 @@ bool LinkMember::ends_step() noexcept {
   return true;
 }
 
-void LinkMember::advance(Segment segment, const Contribution& slot) noexcept {
+void LinkMember::advance(EntryPoint entry_point,
+                         const Contribution& slot) noexcept {
   if (!link_) return;
   if (link_->shares_results) link_->last = slot;
   const bool computes_results =
-      plan_of(segment) == shared_plan() && runs_forward(segment);
+      plan_of(entry_point) == shared_plan() && runs_forward(entry_point);
   if (!computes_results) return;
   for (LentResult* lent : lent_) ++lent->runs;
   // Gradients of the results before are not those of the new ones.

@@ -79,7 +79,7 @@ bool PlanCache::has(std::int64_t batch) const {
 
 void PlanCache::forget_bindings() {
   const auto forget = [](Specialization& specialization) {
-    for (auto& segment : specialization.segments) segment.reset();
+    for (auto& entry_point : specialization.entry_points) entry_point.reset();
   };
   forget(*main_);
   for (const auto& entry : smaller_) forget(*entry.second);

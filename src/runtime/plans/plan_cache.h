@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // PlanCache: the compilations of one graph, for the compiled batch size and for
 // the smaller ones that ran last, as many as there is memory for, each bound to
-// addresses piece by piece as its segments are first run.
+// addresses piece by piece as its entry points are first run.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 
 #include "compiler/compile.h"
 #include "runtime/device/device_context.h"
-#include "runtime/plans/segment.h"
+#include "runtime/plans/entry_point.h"
 #include "traingraph/insight.h"
 
 namespace traingraph {
 
-struct BoundSegment;  // execution/bind.h
+struct BoundEntryPoint;  // execution/bind.h
 
 /// The compiled batch size, or one kind of plan for a smaller one.
 struct Specialization {
   Compilation compilation;
-  std::array<std::shared_ptr<BoundSegment>, kNumSegments> segments;
+  std::array<std::shared_ptr<BoundEntryPoint>, kNumEntryPoints> entry_points;
   std::size_t bytes = 0;  // of the host, as estimated
   std::uint64_t last_use = 0;
 };
