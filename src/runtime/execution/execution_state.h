@@ -150,8 +150,8 @@ class ExecutionState final : public Submission, public Computation {
   std::vector<std::shared_ptr<ExecutionState>> depends_on_;
   std::shared_ptr<ExecutionState> self_;
   std::shared_ptr<InFlight> in_flight_;
-  std::uint64_t number_ = 0;     // of in_flight_
-  std::uint64_t droppable_ = 0;  // see droppable.h; 0: no
+  std::uint64_t number_ = 0;         // of in_flight_
+  std::uint64_t cancel_number_ = 0;  // see cancel_scope.h; 0: no
   std::exception_ptr blocked_;
   std::atomic<Stage> stage_{Stage::Waiting};
   std::exception_ptr error_;
