@@ -68,13 +68,14 @@ void wait_for(const std::shared_ptr<ExecutionState>& slot,
 
 }  // namespace
 
-Executor::Turn::Turn(const ExecutorParts& parts) : in_flight_(parts.in_flight) {
+Executor::InFlightPermit::InFlightPermit(const ExecutorParts& parts)
+    : in_flight_(parts.in_flight) {
   in_flight_.reserve();
   lock_ = std::unique_lock(parts.mutex);
 }
 
-Executor::Turn::~Turn() {
-  if (has_room_) in_flight_.give_back();
+Executor::InFlightPermit::~InFlightPermit() {
+  if (is_held_) in_flight_.give_back();
 }
 
 Executor::Executor(std::enable_shared_from_this<Session>& owner,
@@ -112,7 +113,7 @@ void Executor::forget() {
 }
 
 Execution Executor::enqueue(Call call, const ExecuteOptions& options,
-                            Turn& turn) {
+                            InFlightPermit& permit) {
   check(call, options);
   const auto slot = prepare(call, options);
   Callbacks callbacks = callbacks_of(options, slot);
@@ -133,10 +134,10 @@ Execution Executor::enqueue(Call call, const ExecuteOptions& options,
       slot->add_callbacks(std::exchange(callbacks, {}));
     }
     submit(slot);
-    turn.give_room();
+    permit.pass_on();
   }
   DeviceContext& device = *parts_.placement.context();
-  turn.end();
+  permit.end();
   if (options.synchronous) wait_for(slot, device, std::move(callbacks));
   return Execution(slot);
 }

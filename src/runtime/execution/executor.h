@@ -76,28 +76,29 @@ class Executor {
   const MeasuredRuns& measured() const { return measured_; }
 
  private:
-  /// A call's turn: it waits until there is room in flight, then takes the
-  /// mutex, so that a call that waits for room stops no other.
-  class Turn {
+  /// A permit for one more execution: it waits until there is room in flight,
+  /// then takes the mutex, so that a call that waits for room stops no other.
+  class InFlightPermit {
    public:
-    explicit Turn(const ExecutorParts& parts);
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    explicit InFlightPermit(const ExecutorParts& parts);
+    ~InFlightPermit();
+    InFlightPermit(const InFlightPermit&) = delete;
+    InFlightPermit& operator=(const InFlightPermit&) = delete;
     /// The room belongs to the execution from now on.
-    void give_room() { has_room_ = false; }
+    void pass_on() { is_held_ = false; }
     void end() { lock_.unlock(); }
 
    private:
     InFlight& in_flight_;
-    bool has_room_ = true;
+    bool is_held_ = true;
     std::unique_lock<FairMutex> lock_;
   };
 
   bool trains() const { return parts_.plan_cache->graph().trains; }
   void require_seed(const char* call) const;
   EntryPoint inference_entry_point(const CallData& data, bool skips_writing);
-  Execution enqueue(Call call, const ExecuteOptions& options, Turn& turn);
+  Execution enqueue(Call call, const ExecuteOptions& options,
+                    InFlightPermit& permit);
   void check(Call& call, const ExecuteOptions& options);
   std::shared_ptr<ExecutionState> prepare(const Call& call,
                                           const ExecuteOptions& options);

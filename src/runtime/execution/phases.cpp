@@ -35,7 +35,7 @@ ExecuteOptions with_batch_of_forward(const char* call,
 
 Execution Executor::execute(const CallData& data,
                             const ExecuteOptions& options) {
-  Turn turn(parts_);
+  InFlightPermit permit(parts_);
   require_compiled(parts_.plan_cache.get(), "execute");
   Call call{"execute", EntryPoint::Step, data, nullptr};
   if (options.forward_for_inference || !trains()) {
@@ -44,23 +44,23 @@ Execution Executor::execute(const CallData& data,
   } else {
     require_seed("execute");
   }
-  return enqueue(std::move(call), options, turn);
+  return enqueue(std::move(call), options, permit);
 }
 
 Execution Executor::execute_forward(const CallData& data,
                                     const ExecuteOptions& options) {
-  Turn turn(parts_);
+  InFlightPermit permit(parts_);
   require_compiled(parts_.plan_cache.get(), "execute_forward");
   Call call{"execute_forward", EntryPoint::Forward, data, nullptr};
   if (options.forward_for_inference) {
     call.entry_point =
         inference_entry_point(data, options.skip_writing_input_data_to_device);
   }
-  return enqueue(std::move(call), options, turn);
+  return enqueue(std::move(call), options, permit);
 }
 
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
-  Turn turn(parts_);
+  InFlightPermit permit(parts_);
   require_compiled(parts_.plan_cache.get(), "execute_gradient");
   require_no_inference("execute_gradient", options);
   if (!phases_.has_forward()) {
@@ -78,11 +78,11 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
   call.pass =
       accumulation_.pass(parts_.plan_cache->graph(), options.accumulate,
                          phases_.batch(), parts_.linked.shares_gradients());
-  return enqueue(std::move(call), same, turn);
+  return enqueue(std::move(call), same, permit);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
-  Turn turn(parts_);
+  InFlightPermit permit(parts_);
   require_compiled(parts_.plan_cache.get(), "execute_optimizer_update");
   require_no_inference("execute_optimizer_update", options);
   if (!parts_.objects.optimizer) {
@@ -102,7 +102,7 @@ Execution Executor::execute_update(const ExecuteOptions& options) {
                   EntryPoint::Update,
                   {},
                   phases_.last_phase()},
-                 same, turn);
+                 same, permit);
 }
 
 /// Labels may be left out of a call that has data. One without runs on all that
