@@ -15,7 +15,7 @@
 namespace traingraph {
 namespace {
 
-// Rates and random state fit, whichever of them a slot stages.
+// Rates and random state fit, whichever of them a state stages.
 constexpr std::size_t kMinStaged = 64;
 // The last phase, the gradients that are added to, linked graphs.
 constexpr std::size_t kMaxDependencies = 3;
@@ -254,7 +254,7 @@ void ExecutionState::finished(std::exception_ptr error,
     }
     if (sum_of_losses_) *sum_of_losses_ = sum_of(losses);
   }
-  // Locals are destroyed last, after the slot is no longer touched.
+  // Locals are destroyed last, after the state is no longer touched.
   const std::shared_ptr<ExecutionState> self = std::move(self_);
   std::shared_ptr<InFlight> in_flight;
   Stage stage = Stage::Waiting;  // a device that was closed begins nothing

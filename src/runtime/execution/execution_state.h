@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ExecutionState: one slot of a graph's pool. It is the submission that the
-// device's queue runs, and what Execution and ExecutionResult point to. A slot
-// is free again when only the pool holds it.
+// ExecutionState: one execution, of a graph's pool. It is the submission that
+// the device's queue runs, and what Execution and ExecutionResult point to. A
+// state is free again when only the pool holds it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class ExecutionState final : public Submission, public Computation {
   ExecutionState() = default;
 
   // --- the executor, before submit ---
-  /// Makes a used slot fresh; keeps buffers and capacities.
+  /// Makes a used state fresh; keeps buffers and capacities.
   void reset();
   /// Staging for data that is written while earlier work is in flight.
   std::byte* stage(DeviceContext& context, Location to, std::size_t bytes);

@@ -24,7 +24,7 @@
 #include "runtime/execution/phase_order.h"
 #include "runtime/execution/random_state.h"
 #include "runtime/execution/settings.h"
-#include "runtime/execution/slot_pool.h"
+#include "runtime/execution/state_pool.h"
 
 namespace traingraph {
 
@@ -107,12 +107,12 @@ class Executor {
   std::shared_ptr<const BoundEntryPoint> bound(Specialization& specialization,
                                                EntryPoint entry_point);
   void grow_arenas(const Compilation& compilation);
-  void submit(const std::shared_ptr<ExecutionState>& slot);
+  void submit(const std::shared_ptr<ExecutionState>& state);
 
   std::enable_shared_from_this<Session>& owner_;
   ExecutorParts parts_;
   bool poisons_memory_ = false;
-  SlotPool pool_;
+  StatePool pool_;
   int num_specialized_ = 0;  // batch sizes since the first compile
 
   Settings settings_;

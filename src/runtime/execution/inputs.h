@@ -80,10 +80,10 @@ class Inputs final : public Participant {
   /// about that call.
   void check(const Call& call) override;
   void stage(const Call& call, HostWriter& writer,
-             ExecutionState& slot) override;
+             ExecutionState& state) override;
   /// What it wrote is on the device.
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
   void bind(DataList data, const TensorMap& named, std::int64_t batch);
 
   // For links.

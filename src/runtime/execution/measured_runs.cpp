@@ -23,7 +23,7 @@ std::shared_ptr<UnitTimes> MeasuredRuns::take(
   std::shared_ptr<UnitTimes> times;
   for (auto& spare : spare_) {
     if (times || spare.use_count() != 1) continue;
-    // Pairs with the release of the last other owner, as in SlotPool.
+    // Pairs with the release of the last other owner, as in StatePool.
     std::shared_ptr<UnitTimes>(spare).reset();
     times = std::move(spare);
   }
@@ -46,16 +46,16 @@ void MeasuredRuns::forget() {
 }
 
 void MeasuredRuns::commit(
-    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (!slot->unit_times) return;
-  const std::size_t place = place_in_run(slot->entry_point);
+    const Call& call, const std::shared_ptr<ExecutionState>& state) noexcept {
+  if (!state->unit_times) return;
+  const std::size_t place = place_in_run(state->entry_point);
   const bool goes_on = place > 0 && last_ && last_ == call.depends_on &&
                        place_in_run(last_->entry_point) == place - 1;
   if (!goes_on) {
     spare_ = std::exchange(runs_[num_runs_++ % kMax], {});
   }
-  runs_[(num_runs_ - 1) % kMax][place] = slot->unit_times;
-  last_ = slot;
+  runs_[(num_runs_ - 1) % kMax][place] = state->unit_times;
+  last_ = state;
 }
 
 std::vector<MeasuredRun> MeasuredRuns::newest(std::size_t count) const {

@@ -28,7 +28,7 @@ class MeasuredRuns final : public Participant {
   /// Of an execution that is measured. A gradient pass and an update go on with
   /// the run of the pass before them.
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
   void forget();
   /// The execution that was added last; null: none.
   const std::shared_ptr<ExecutionState>& last() const { return last_; }

@@ -6,18 +6,18 @@
 namespace traingraph {
 
 void OptimizerStep::stage(const Call& call, HostWriter& writer,
-                          ExecutionState& slot) {
+                          ExecutionState& state) {
   if (!updates(call.entry_point) || !optimizer_) return;
-  slot.rates.at = writer.room_for(tensor_, sizeof(slot.rates.values));
-  TimeSteps::take_rule(*optimizer_, slot.rates.rule);
+  state.rates.at = writer.room_for(tensor_, sizeof(state.rates.values));
+  TimeSteps::take_rule(*optimizer_, state.rates.rule);
 }
 
 /// An optimizer that linked graphs share advances after the last of them.
 void OptimizerStep::commit(
-    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
+    const Call& call, const std::shared_ptr<ExecutionState>& state) noexcept {
   if (!updates(call.entry_point) || !optimizer_) return;
   const StepNumber number = TimeSteps::next(*optimizer_);
-  ExecutionState::Rates& rates = slot->rates;
+  ExecutionState::Rates& rates = state->rates;
   const float rate = rates.rule.at(number.value);
   rates.optimizer = optimizer_;
   rates.number = number;

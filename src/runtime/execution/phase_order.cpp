@@ -17,9 +17,9 @@ void PhaseOrder::forget_results(PlanKind kind) {
 }
 
 void PhaseOrder::commit(const Call& call,
-                        const std::shared_ptr<ExecutionState>& slot) noexcept {
+                        const std::shared_ptr<ExecutionState>& state) noexcept {
   const EntryPoint entry_point = call.entry_point;
-  if (entry_point != EntryPoint::Update) last_ = slot;
+  if (entry_point != EntryPoint::Update) last_ = state;
   // Inference has a plan of its own: it leaves gradients to the update, but
   // writes over the inputs that a gradient pass reads.
   if (!is_inference(entry_point) || state_ != State::GradientDone) {
@@ -30,17 +30,17 @@ void PhaseOrder::commit(const Call& call,
   if (entry_point != EntryPoint::Forward && entry_point != EntryPoint::Gradient)
     return;
   batch_ = call.batch;
-  last_phase_ = slot;
+  last_phase_ = state;
   if (entry_point == EntryPoint::Gradient) {
     state_ = State::GradientDone;
-    last_gradient_ = slot;
+    last_gradient_ = state;
     return;
   }
   state_ = State::ForwardDone;
   // Another batch size has another layout: its forward writes over gradients
   // that are in the arena.
   const bool is_other =
-      last_gradient_ && last_gradient_->specialization != slot->specialization;
+      last_gradient_ && last_gradient_->specialization != state->specialization;
   if (is_other && !keeps_gradients_) last_gradient_.reset();
 }
 

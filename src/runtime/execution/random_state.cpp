@@ -7,7 +7,7 @@
 namespace traingraph {
 
 void RandomState::stage(const Call& call, HostWriter& writer,
-                        ExecutionState& slot) {
+                        ExecutionState& state) {
   const bool draws = call.entry_point == EntryPoint::Step ||
                      call.entry_point == EntryPoint::Forward;
   if (!draws) return;
@@ -17,14 +17,14 @@ void RandomState::stage(const Call& call, HostWriter& writer,
                                            number.value};
   std::byte* const room = writer.room_for(tensor_, sizeof(words));
   if (room) std::memcpy(room, words.data(), sizeof(words));
-  slot.drawn = {.steps = &steps_,
-                .number = number,
-                .at = room ? room + sizeof(std::uint64_t) : nullptr};
+  state.drawn = {.steps = &steps_,
+                 .number = number,
+                 .at = room ? room + sizeof(std::uint64_t) : nullptr};
 }
 
-void RandomState::commit(const Call&,
-                         const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (slot->drawn.steps) steps_.advance();
+void RandomState::commit(
+    const Call&, const std::shared_ptr<ExecutionState>& state) noexcept {
+  if (state->drawn.steps) steps_.advance();
 }
 
 }  // namespace traingraph

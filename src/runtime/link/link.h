@@ -79,9 +79,9 @@ class LinkMember final : public Participant, public LinkedParts {
 
   void check(const Call& call) override;
   void stage(const Call& call, HostWriter& writer,
-             ExecutionState& slot) override;
+             ExecutionState& state) override;
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
 
  private:
   friend class LinkBuilder;
@@ -94,13 +94,13 @@ class LinkMember final : public Participant, public LinkedParts {
   std::shared_ptr<ExecutionState> dependency(EntryPoint entry_point) const;
   /// Whether gradients are added to what linked graphs have left, and how to
   /// what waits for the update here.
-  void write_factors(HostWriter& writer, ExecutionState& slot,
+  void write_factors(HostWriter& writer, ExecutionState& state,
                      EntryPoint entry_point, const GradientPass& pass);
   /// Says which updates are not left out.
   void write_updated(HostWriter& writer) const;
   void start_update() noexcept;
-  void count_contributions(const Contribution& slot) noexcept;
-  void advance(EntryPoint entry_point, const Contribution& slot) noexcept;
+  void count_contributions(const Contribution& state) noexcept;
+  void advance(EntryPoint entry_point, const Contribution& state) noexcept;
   const MergedGraph& graph() const { return *main_->graph; }
   PlanKind shared_plan() const {
     return graph().trains ? PlanKind::Phases : PlanKind::Inference;

@@ -104,22 +104,22 @@ std::unique_lock<std::mutex> LinkMember::lock() {
 }
 
 void LinkMember::stage(const Call& call, HostWriter& writer,
-                       ExecutionState& slot) {
+                       ExecutionState& state) {
   require_order(call);
-  slot.depend_on(dependency(call.entry_point));
+  state.depend_on(dependency(call.entry_point));
   if (differentiates(call.entry_point)) {
-    write_factors(writer, slot, call.entry_point, call.pass);
+    write_factors(writer, state, call.entry_point, call.pass);
   }
   if (!updates(call.entry_point)) return;
   write_updated(writer);
   if (!objects_->optimizer) return;
-  for (Contribution* used : used_by_update_) slot.depend_on(*used);
+  for (Contribution* used : used_by_update_) state.depend_on(*used);
 }
 
-void LinkMember::commit(const Call& call, const Contribution& slot) noexcept {
+void LinkMember::commit(const Call& call, const Contribution& state) noexcept {
   if (updates(call.entry_point) && objects_->optimizer) start_update();
-  if (differentiates(call.entry_point)) count_contributions(slot);
-  advance(call.entry_point, slot);
+  if (differentiates(call.entry_point)) count_contributions(state);
+  advance(call.entry_point, state);
 }
 
 void LinkMember::check(const Call& call) {
@@ -251,7 +251,7 @@ void LinkMember::index_accumulators() {
 
 /// What another linked graph has left is kept, unless its gradient pass failed:
 /// then this one starts afresh, or fails when it was told to add.
-void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot,
+void LinkMember::write_factors(HostWriter& writer, ExecutionState& state,
                                EntryPoint entry_point,
                                const GradientPass& pass) {
   if (factors_.empty()) return;
@@ -269,9 +269,9 @@ void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot,
     }
     if (!*contribution || (!adds && (*contribution)->error())) continue;
     factors_[i] = {1, 1};
-    slot.depend_on(*contribution);
+    state.depend_on(*contribution);
   }
-  for (Contribution* used : used_by_gradient_) slot.depend_on(*used);
+  for (Contribution* used : used_by_gradient_) state.depend_on(*used);
   writer.write(graph().accumulation, factors_.data(),
                factors_.size() * sizeof(Factors));
 }
@@ -299,10 +299,10 @@ void LinkMember::start_update() noexcept {
   TimeSteps::advance(optimizer);
 }
 
-void LinkMember::count_contributions(const Contribution& slot) noexcept {
+void LinkMember::count_contributions(const Contribution& state) noexcept {
   if (!link_) return;
   for (std::size_t i = 0; i < added_to_.size(); ++i) {
-    if (added_to_[i] && adds_[i]) *added_to_[i] = slot;
+    if (added_to_[i] && adds_[i]) *added_to_[i] = state;
   }
   for (Contribution* used : used_by_gradient_) used->reset();
 }
@@ -319,9 +319,9 @@ bool LinkMember::ends_step() noexcept {
 }
 
 void LinkMember::advance(EntryPoint entry_point,
-                         const Contribution& slot) noexcept {
+                         const Contribution& state) noexcept {
   if (!link_) return;
-  if (link_->shares_results) link_->last = slot;
+  if (link_->shares_results) link_->last = state;
   const bool computes_results =
       plan_of(entry_point) == shared_plan() && runs_forward(entry_point);
   if (!computes_results) return;

@@ -9,7 +9,7 @@
 //
 // `mutex` guards all of them and is held while a call is checked and enqueued,
 // so that the order of calls is the order of executions. Work in flight touches
-// only its own slot, the arenas and the counters of what is in flight.
+// only its own state, the arenas and the counters of what is in flight.
 #pragma once
 
 #include <memory>
