@@ -13,9 +13,11 @@ namespace traingraph::metal {
 std::exception_ptr device_error(std::string node, std::string got,
                                 std::string hint = {});
 
-/// Null when the command buffer ended well. `tears`: see Rescue.
+/// Null when the command buffer ended well. `leaves_partial_write`: see
+/// Recovery.
 std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
-                            const std::string& label, bool tears);
+                            const std::string& label,
+                            bool leaves_partial_write);
 
 /// After too many errors macOS ignores whatever a queue is given.
 bool ignores_submissions(id<MTLCommandBuffer> buffer);

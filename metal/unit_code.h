@@ -40,7 +40,7 @@ class BoundCode {
   /// On the thread of the queue.
   virtual void encode(MPSCommandBuffer* buffer) = 0;
   /// Does encode() read device memory on the host, this time? Then all that was
-  /// encoded before has landed.
+  /// encoded before has completed.
   virtual bool reads_memory() const { return false; }
   /// May encode() be called before it is certain that its commands will run?
   virtual bool may_be_dropped() const { return true; }
