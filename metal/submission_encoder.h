@@ -59,14 +59,14 @@ class SubmissionEncoder {
   void encode_poison(const BoundUnit& unit);
   /// What makes the run visible: all of it, or nothing.
   void end();
-  /// What was changed late is seen by the marks at the end, and changed by
+  /// What was deferred is seen by the marks at the end, and changed by
   /// them.
   bool end_with_marks();
 
   Recovery recovery(bool is_apart) const;
   /// The last copies, by the host; bound memory outlives the submission.
   std::function<void()> completion() const;
-  bool has_late_changes() const;
+  bool has_deferred_writes() const;
   bool has_late_in_place() const;
   /// Or are there updates alone?
   bool computes() const;

@@ -224,7 +224,7 @@ void SubmissionEncoder::end() {
       unit_ >= 0 && bound_->units[unit_].code->estimated_ms > kLongMs;
   const bool has_marks = !marks_.empty();
   const bool is_apart =
-      has_late_changes() && (was_split || is_long || has_marks);
+      has_deferred_writes() && (was_split || is_long || has_marks);
   if (has_marks) {
     const int count = bound_ ? static_cast<int>(bound_->units.size()) : 0;
     if (!reach_marks_before(count) || is_blocked_ || !go_on(true)) return;
@@ -235,10 +235,10 @@ void SubmissionEncoder::end() {
   unit_ = is_apart ? -1 : unit_;
   if (bound_) {
     for (const BoundUnit& unit : bound_->units) {
-      encode_write_backs(unit.late_write_backs);
+      encode_write_backs(unit.deferred_write_backs);
     }
     for (const BoundUnit& unit : bound_->units) {
-      encode_in_place(unit.late_in_place.get());
+      encode_in_place(unit.deferred_in_place.get());
     }
     if (!bound_->units.empty()) encode_poison(bound_->units.back());
   }
@@ -266,15 +266,15 @@ Recovery SubmissionEncoder::recovery(bool is_apart) const {
   return recovery;
 }
 
-bool SubmissionEncoder::has_late_changes() const {
+bool SubmissionEncoder::has_deferred_writes() const {
   return has_late_in_place() || has_unit(bound_, [](const BoundUnit& unit) {
-           return !unit.late_write_backs.empty();
+           return !unit.deferred_write_backs.empty();
          });
 }
 
 bool SubmissionEncoder::has_late_in_place() const {
   return has_unit(bound_, [](const BoundUnit& unit) {
-    return unit.late_in_place != nullptr;
+    return unit.deferred_in_place != nullptr;
   });
 }
 
@@ -286,7 +286,7 @@ bool SubmissionEncoder::computes() const {
 std::function<void()> SubmissionEncoder::completion() const {
   return [bound = bound_, submission = &submission_] {
     for (const BoundUnit& unit : bound->units) {
-      for (const auto& copy : unit.late_write_backs) copy_by_host(copy);
+      for (const auto& copy : unit.deferred_write_backs) copy_by_host(copy);
     }
     for (const Download& download : submission->downloads) {
       copy_by_host(buffer_copy(download));

@@ -60,21 +60,21 @@ struct MetalUnitCode final : UnitCode {
     std::size_t bytes = 0;
     /// When all units of the run are done: else a unit that fails later would
     /// leave some variables new and others old.
-    bool is_late = false;
+    bool is_deferred = false;
   };
 
   std::string label;
-  /// Before the run is over: not all of its write_backs are late, or it has
+  /// Before the run is over: not all of its write_backs are deferred, or it has
   /// `in_place`, or a part writes variables itself.
   bool updates_variables = false;
   double estimated_ms = 0;        // see GpuLimits::estimated_ms()
   std::size_t scratch_bytes = 0;  // see scratch.h
   std::vector<std::unique_ptr<EngineCode>> parts;
   std::vector<WriteBack> write_backs;
-  /// After the copies, and after the late ones; may be null. Variables change
-  /// here and in the copies only, so that they stay as they are when a part
-  /// fails.
-  std::unique_ptr<EngineCode> in_place, late_in_place;
+  /// After the copies, and after the deferred ones; may be null. Variables
+  /// change here and in the copies only, so that they stay as they are when a
+  /// part fails.
+  std::unique_ptr<EngineCode> in_place, deferred_in_place;
 };
 
 }  // namespace traingraph::metal
