@@ -109,7 +109,7 @@ class ExchangePlanner {
     }
     if (entry_point_ == EntryPoint::Forward) return;
     for (std::size_t i = 0; i < graph_.user_gradients.size(); ++i) {
-      if (linked_.is_fed(graph_.user_gradients[i])) continue;
+      if (linked_.is_upstream(graph_.user_gradients[i])) continue;
       add(graph_.user_weights[i]);
     }
     float* const factors = find_hidden(graph_.accumulation);

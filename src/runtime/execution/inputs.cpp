@@ -186,7 +186,8 @@ void Inputs::bind(DataList data, const TensorMap& named, std::int64_t batch) {
 /// Data of a call and of bind_and_write_data() is looked at when it is given;
 /// what Tensor::set_data() has set, once, here.
 void Inputs::require_bound_in_range(const char* call, Input& input) {
-  const bool is_elsewhere = input.source || input.is_fed || input.is_variable;
+  const bool is_elsewhere =
+      input.source || input.is_upstream || input.is_variable;
   if (!input.positions || input.is_in_range || is_elsewhere) return;
   const TensorDescriptor desc = at_batch(
       input.tensor, std::max<std::int64_t>(input.bound_batch, 1), batch_);
@@ -208,7 +209,7 @@ void Inputs::require_bound_in_range(const char* call, Input& input) {
 
 /// Another graph may train what is a constant or bound here.
 void Inputs::take_newest(Input& input) {
-  const bool is_hosts = !input.is_kept && !input.source && !input.is_fed;
+  const bool is_hosts = !input.is_kept && !input.source && !input.is_upstream;
   if (!is_hosts || input.is_variable) return;
   if (!input.tensor.state()->is_kept_on_device) return;
   refresh_host(input.tensor, Waiting::Through);
@@ -222,7 +223,7 @@ bool Inputs::is_given(const Input& input, bool skips_writing) const {
 void Inputs::require_data(const Call& call) {
   for_each_read(call.entry_point, [&](Input& input) {
     const bool is_there = is_given(input, call.skips_writing) || input.source ||
-                          input.is_fed || input.is_constant ||
+                          input.is_upstream || input.is_constant ||
                           serves(input, call.batch);
     if (is_there) {
       if (!is_given(input, call.skips_writing)) {
@@ -261,7 +262,7 @@ void Inputs::stage(const Call& call, HostWriter& writer, ExecutionState&) {
   }
   for_each_read(call.entry_point, [&](Input& input) {
     const bool has_other_data = is_given(input, call.skips_writing) ||
-                                input.source || input.is_fed ||
+                                input.source || input.is_upstream ||
                                 input.is_variable;
     if (has_other_data || input.is_on_device) return;
     write_bound(writer, input);

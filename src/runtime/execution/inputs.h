@@ -20,7 +20,7 @@ namespace traingraph {
 
 /// A result that linked graphs read: how often its graph has computed it since
 /// the link began.
-struct LentResult {
+struct ExportedResult {
   std::atomic<std::uint64_t> runs{0};
 };
 
@@ -51,9 +51,9 @@ struct Input {
   std::uint64_t written_call = 0;  // that wrote what is bound to the device
 
   // Linked: it is read, or added up, where another graph leaves it.
-  LentResult* source = nullptr;
+  ExportedResult* source = nullptr;
   std::uint64_t seen_runs = 0;  // of the source, at the last forward
-  bool is_fed = false;          // a user gradient that linked graphs supply
+  bool is_upstream = false;     // a user gradient that linked graphs supply
 
   bool is_label() const {
     return kind == Kind::Label || kind == Kind::LabelWeight;

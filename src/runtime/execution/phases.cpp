@@ -122,7 +122,7 @@ void Executor::require_seed(const char* call) const {
   const Compilation& main = parts_.plan_cache->main()->compilation;
   const bool has_user_gradient =
       std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
-        return !user.is_boundary || parts_.linked.is_fed(user);
+        return !user.is_boundary || parts_.linked.is_upstream(user);
       });
   const bool has_loss = !main.training->assembled.losses.empty();
   if (has_loss || has_user_gradient || main.graph->declares_gradients) return;

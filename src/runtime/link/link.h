@@ -34,7 +34,7 @@ struct Link {
   /// Shared accumulators have the contribution that no update, or no gradient
   /// pass of the producing graph, has consumed yet.
   std::unordered_map<const DeviceStorage*, Contribution> contributions;
-  std::unordered_map<const TensorState*, LentResult> results;
+  std::unordered_map<const TensorState*, ExportedResult> results;
   /// Graphs that use the same optimizer object, and those of them that have
   /// updated in its current step; it has room for all.
   struct SharedOptimizer {
@@ -70,8 +70,8 @@ class LinkMember final : public Participant, public LinkedParts {
 
   bool is_linked() const override { return link_ != nullptr; }
   bool skips_update(TensorIndex parameter) const override;
-  bool is_fed(const MergedGraph::UserGradient& user) const override {
-    return fed_[user.gradient];
+  bool is_upstream(const MergedGraph::UserGradient& user) const override {
+    return upstream_[user.gradient];
   }
   bool shares_gradients() const override;
   bool ends_step() noexcept override;
@@ -115,15 +115,15 @@ class LinkMember final : public Participant, public LinkedParts {
 
   std::shared_ptr<Link> link_;
   /// Tables are by tensor. not_updated_: parameters that another graph updates
-  /// or that have no gradient. fed_: user gradients that linked graphs supply.
-  /// live_: parameters and inputs whose gradient comes from a loss or from a
-  /// user gradient that the user or a linked graph supplies.
-  std::vector<bool> not_updated_, fed_, live_;
+  /// or that have no gradient. upstream_: user gradients that linked graphs
+  /// supply. live_: parameters and inputs whose gradient comes from a loss or
+  /// from a user gradient that the user or a linked graph supplies.
+  std::vector<bool> not_updated_, upstream_, live_;
   /// Results that linked graphs read in this graph's arena, and arenas of
   /// linked graphs that this one reads: they outlive the graph that computes
   /// them.
-  std::vector<LentResult*> lent_;
-  std::vector<std::shared_ptr<Arena>> borrowed_;
+  std::vector<ExportedResult*> exported_;
+  std::vector<std::shared_ptr<Arena>> imported_;
   /// The factors of MergedGraph::accumulators, and what of the link they and
   /// the end of a gradient pass or update concern; null where nothing is
   /// shared.

@@ -35,7 +35,7 @@ void LinkMember::start(const Compilation& main, const UserObjects& objects) {
   main_ = &main;
   objects_ = &objects;
   not_updated_.assign(graph().tensors.size(), false);
-  fed_.assign(graph().tensors.size(), false);
+  upstream_.assign(graph().tensors.size(), false);
   find_live_gradients();
   index_accumulators();
 }
@@ -48,17 +48,17 @@ void LinkMember::leave() noexcept {
   std::ranges::fill(added_to_, nullptr);
   used_by_gradient_.clear();
   used_by_update_.clear();
-  lent_.clear();
-  borrowed_.clear();
-  for (Input& input : inputs_.undeclared()) input.is_fed = false;
+  exported_.clear();
+  imported_.clear();
+  for (Input& input : inputs_.undeclared()) input.is_upstream = false;
   for (auto& [name, input] : inputs_.declared()) {
     if (input.source) input.is_on_device = false;
     input.source = nullptr;
   }
   std::fill(not_updated_.begin(), not_updated_.end(), false);
-  const bool was_fed = std::ranges::count(fed_, true) > 0;
-  std::fill(fed_.begin(), fed_.end(), false);
-  if (was_fed) find_live_gradients();
+  const bool had_upstream = std::ranges::count(upstream_, true) > 0;
+  std::fill(upstream_.begin(), upstream_.end(), false);
+  if (had_upstream) find_live_gradients();
 }
 
 void LinkMember::forget_passes() noexcept {
@@ -80,7 +80,8 @@ void LinkMember::find_live_gradients() {
   for (const auto& user : graph().user_gradients) {
     const ValueId seed = a.find(user.gradient);
     if (seed == kNoValue) continue;
-    (user.is_boundary && !is_fed(user) ? missing : supplied).push_back(seed);
+    (user.is_boundary && !is_upstream(user) ? missing : supplied)
+        .push_back(seed);
   }
   const std::vector<bool> is_supplied = reached_from(supplied, a.program);
   const std::vector<bool> is_missing = reached_from(missing, a.program);
@@ -141,7 +142,7 @@ void LinkMember::check(const Call& call) {
                   .got = std::to_string(call.batch),
                   .hint = "Pass the results on through the host."});
   }
-  if (lent_.empty() || plan_of(call.entry_point) == shared_plan()) return;
+  if (exported_.empty() || plan_of(call.entry_point) == shared_plan()) return;
   throw StateError(ErrorInfo{
       .op = call.name,
       .what = "a linked graph reads results of separate phases only",
@@ -157,7 +158,7 @@ void LinkMember::require_order(const Call& call) const {
   }
   if (!differentiates(call.entry_point)) return;
   for (const auto& user : graph().user_gradients) {
-    if (!is_fed(user)) continue;
+    if (!is_upstream(user)) continue;
     const Contribution* const contribution = contribution_in(user.gradient);
     if (contribution && *contribution) continue;
     throw StateError(ErrorInfo{
@@ -200,7 +201,7 @@ void LinkMember::require_source(const Call& call, const Input& input) const {
 std::shared_ptr<ExecutionState> LinkMember::dependency(
     EntryPoint entry_point) const {
   if (!link_ || !link_->shares_results) return nullptr;
-  const bool is_first = borrowed_.empty() && runs_forward(entry_point);
+  const bool is_first = imported_.empty() && runs_forward(entry_point);
   return is_first ? nullptr : link_->last;
 }
 
@@ -208,10 +209,10 @@ bool LinkMember::shares_gradients() const {
   const std::size_t num_trainable =
       std::min(graph().trainable.size(), added_to_.size());
   const auto own = std::span(added_to_).first(num_trainable);
-  const bool is_fed = std::ranges::count(fed_, true) > 0;
-  return link_ && (is_fed || std::ranges::any_of(own, [](Contribution* at) {
-                     return at != nullptr;
-                   }));
+  const bool has_upstream = std::ranges::count(upstream_, true) > 0;
+  return link_ && (has_upstream ||
+                   std::ranges::any_of(
+                       own, [](Contribution* at) { return at != nullptr; }));
 }
 
 Contribution* LinkMember::contribution_in(TensorIndex tensor) const {
@@ -325,7 +326,7 @@ void LinkMember::advance(EntryPoint entry_point,
   const bool computes_results =
       plan_of(entry_point) == shared_plan() && runs_forward(entry_point);
   if (!computes_results) return;
-  for (LentResult* lent : lent_) ++lent->runs;
+  for (ExportedResult* exported : exported_) ++exported->runs;
   // Gradients of the results before are not those of the new ones.
   for (Contribution* used : used_by_gradient_) used->reset();
 }

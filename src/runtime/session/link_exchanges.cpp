@@ -55,7 +55,7 @@ std::string parts_of(const Group& group) {
       if (is_updated) text += "updates " + graph.tensors[t].name + '\n';
     }
     for (const auto& user : graph.user_gradients) {
-      if (!session.link.is_fed(user)) continue;
+      if (!session.link.is_upstream(user)) continue;
       text += "takes the gradient of " + graph.tensors[user.of].name + '\n';
     }
   }

@@ -117,7 +117,7 @@ class LinkBuilder {
 
   void run() {
     for (Session* session : group_) share_results(session);
-    find_fed_gradients();
+    find_upstream_gradients();
     share_accumulators();
     for (Session* session : group_) enter(session);
   }
@@ -155,8 +155,8 @@ class LinkBuilder {
       consumer->placement.redirect(input.index,
                                    result_storage(*from, kind, result));
       input.source = &link_->results[input.tensor.state().get()];
-      consumer->link.borrowed_.push_back(from->placement.arena(kind));
-      from->link.lent_.push_back(input.source);
+      consumer->link.imported_.push_back(from->placement.arena(kind));
+      from->link.exported_.push_back(input.source);
       link_->shares_results = true;
       const bool trains = consumer->plan_cache->graph().trains;
       if (trains && !input.is_label()) {
@@ -196,7 +196,7 @@ class LinkBuilder {
   }
 
   /// One graph's live gradients may feed another's, whose then feed a third's.
-  void find_fed_gradients() {
+  void find_upstream_gradients() {
     std::unordered_map<Session*, std::vector<const Passed*>> passed_by;
     for (const Passed& passed : passed_) {
       passed_by[passed.consumer].push_back(&passed);
@@ -212,9 +212,9 @@ class LinkBuilder {
       consumer->link.find_live_gradients();
       for (const Passed* passed : passed_by[consumer]) {
         if (!consumer->link.live_[passed->input]) continue;
-        auto& fed = passed->producer->link.fed_;
-        if (fed[passed->gradient]) continue;
-        fed[passed->gradient] = true;
+        auto& upstream = passed->producer->link.upstream_;
+        if (upstream[passed->gradient]) continue;
+        upstream[passed->gradient] = true;
         if (is_waiting.insert(passed->producer).second) {
           waiting.push_back(passed->producer);
         }
@@ -222,7 +222,7 @@ class LinkBuilder {
     }
     for (Session* session : group_) {
       for (Input& input : session->inputs.undeclared()) {
-        input.is_fed = session->link.fed_[input.index];
+        input.is_upstream = session->link.upstream_[input.index];
       }
     }
   }
