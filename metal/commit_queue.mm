@@ -147,8 +147,10 @@ bool CommitQueue::move_first() {
   if (!first.has_copies) return true;
   const InFlightSubmission::State state = first.in_flight->state();
   if (state == InFlightSubmission::State::InFlight) return false;
-  if (state == InFlightSubmission::State::Failed || !first.copies.buffer.get())
+  if (state == InFlightSubmission::State::Failed ||
+      !first.copies.buffer.get()) {
     return true;
+  }
   commit(first.in_flight, first.copies);
   first.copies = {};
   return false;

@@ -131,8 +131,9 @@ HeldBuffer SubmissionEncoder::hold() {
 
 bool SubmissionEncoder::go_on(bool must_complete) {
   if (!is_fresh_) commit_all();
-  if (must_complete && !in_flight_submission_->wait_until_completed())
+  if (must_complete && !in_flight_submission_->wait_until_completed()) {
     return false;
+  }
   if (!is_fresh_) begin();
   return true;
 }
@@ -153,8 +154,9 @@ bool SubmissionEncoder::reach_marks(int unit) {
   if (!are_due) return true;
   // The uploads were first: the host may change the same memory.
   if (!in_flight_submission_->wait_until_completed(
-          std::max(num_committed_ - 1, 0)))
+          std::max(num_committed_ - 1, 0))) {
     return false;
+  }
   stop_at(marks_.reach_before(unit + 1));
   return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Team: the threads of a CPU device. It runs one job at a time, a function
-// called once for each of `count` shares of some work.
+// Team: the thread pool of a CPU device, as OpenMP's team of threads. It runs
+// one job at a time, a function called once for each of `count` shares of some
+// work.
 //
 // Shares are claimed, not assigned: a thread takes a share that is not taken,
 // runs it, and looks for the next. The thread that brings the job takes part,

@@ -56,8 +56,9 @@ fs::path target_of(const char* call, const fs::path& path) {
 fs::path name_beside(const fs::path& path) {
   static std::atomic<unsigned> count{std::random_device()()};
   fs::path name = ".";
-  if (path.filename().native().size() <= kMaxNameLength)
+  if (path.filename().native().size() <= kMaxNameLength) {
     name += path.filename();
+  }
   name += "." + std::to_string(::getpid()) + "." + std::to_string(count++) +
           ".unfinished";
   return path.parent_path() / name;

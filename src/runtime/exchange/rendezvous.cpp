@@ -155,8 +155,9 @@ std::vector<std::string> Rendezvous::gather(const std::string& text,
 void Rendezvous::compare(std::span<const ConfigurationItem> configuration) {
   if (group_.size() == 1) return;
   std::string hashes;
-  for (const ConfigurationItem& item : configuration)
+  for (const ConfigurationItem& item : configuration) {
     hashes += fingerprint_of(item.text);
+  }
   const auto of_ranks = gather(hashes, "what the ranks have");
   for (std::size_t i = 0; i < configuration.size(); ++i) {
     const auto part = [&](const std::string& text) {

@@ -27,8 +27,10 @@ void PhaseOrder::commit(const Call& call,
     last_phase_.reset();
   }
   if (entry_point == EntryPoint::Step) last_gradient_.reset();
-  if (entry_point != EntryPoint::Forward && entry_point != EntryPoint::Gradient)
+  if (entry_point != EntryPoint::Forward &&
+      entry_point != EntryPoint::Gradient) {
     return;
+  }
   batch_ = call.batch;
   last_phase_ = state;
   if (entry_point == EntryPoint::Gradient) {

@@ -186,8 +186,9 @@ void LinkMember::require_source(const Call& call, const Input& input) const {
                   .expected = "a forward pass of that graph before",
                   .hint = "Forward passes go forwards through the link."});
   }
-  if (call.entry_point != EntryPoint::Gradient || runs == input.seen_runs)
+  if (call.entry_point != EntryPoint::Gradient || runs == input.seen_runs) {
     return;
+  }
   throw StateError(ErrorInfo{
       .op = call.name,
       .node = input.name,
