@@ -50,7 +50,7 @@ struct DataParallel {
   std::size_t bucket_bytes = std::size_t{4} << 20;
   /// Seconds that this process waits for the others before an execution fails.
   double collective_timeout = 300;
-  /// Each process keeps the optimizer's buffers of its share of the trained
+  /// Each process keeps the optimizer's buffers of its shard of the trained
   /// elements, and updates these; the others send it theirs after the update
   /// (ZeRO, stage 1). CompiledGraph::save() and read_state() then are calls
   /// that all processes make.

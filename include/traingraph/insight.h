@@ -168,7 +168,7 @@ struct TRAINGRAPH_API Report {
   ///     time, receives.
   /// @param latency   seconds of a message of no bytes.
   /// Throws InvalidArgument; StateError where there are no buckets or limits;
-  /// UnsupportedError where processes share out the optimizer.
+  /// UnsupportedError where processes shard the optimizer.
   Scaling scaling(int ranks, double bandwidth, double latency) const;
 };
 

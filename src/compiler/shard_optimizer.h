@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An optimizer whose buffers several processes share out.
+// An optimizer whose buffers several processes shard.
 #pragma once
 
 #include "compiler/merge.h"

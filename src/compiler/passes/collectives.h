@@ -24,7 +24,7 @@ std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);
 /// reduces them: what follows reads the sums. Behind append_gradients().
 void reduce_over_ranks(const PassContext& context, Assembled& assembled);
 
-/// Gathers parameters whose update the ranks share; starts each sum as soon as
+/// Gathers parameters whose update the ranks shard; starts each sum as soon as
 /// its gradients are complete, and sorts updates by the sum that they need.
 /// Behind append_updates().
 void place_collectives(const PassContext& context, Assembled& assembled);

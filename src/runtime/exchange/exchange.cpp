@@ -219,12 +219,12 @@ void Exchange::send(const ExchangePlan& plan, int index) {
   });
 }
 
-StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
+StagingSizes Exchange::staging_sizes(std::size_t longest_shard_bytes) const {
   const auto size = static_cast<std::size_t>(group_.size());
   const std::size_t bytes =
       std::max<std::size_t>(options_.bucket_bytes / size, 64);
   return {.num_ranks = size,
-          .piece_bytes = std::min(bytes, longest_share_bytes)};
+          .piece_bytes = std::min(bytes, longest_shard_bytes)};
 }
 
 void Exchange::use(Staging staging) { staging_ = std::move(staging); }

@@ -54,9 +54,9 @@ class Exchange {
   /// The number of a call that is enqueued.
   std::uint64_t next_call() noexcept { return ++calls_->count; }
 
-  /// What executions of a plan whose longest share has so many bytes send, but
+  /// What executions of a plan whose longest shard has so many bytes send, but
   /// for losses and statistics.
-  StagingSizes staging_sizes(std::size_t longest_share_bytes) const;
+  StagingSizes staging_sizes(std::size_t longest_shard_bytes) const;
   void use(Staging staging);
   /// Among the graphs with this collective it is compiled as the n-th.
   void set_compiled(std::int32_t n) { compiled_ = n; }

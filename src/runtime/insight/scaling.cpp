@@ -74,7 +74,7 @@ void require_gradients_only(bool shard_optimizer, bool synchronize_batch_norm) {
   if (shard_optimizer) {
     throw UnsupportedError(ErrorInfo{
         .op = kOp,
-        .what = "the model has no optimizer that processes share out",
+        .what = "the model has no optimizer that processes shard",
         .hint = "Ask a graph that was compiled without shard_optimizer."});
   }
   if (!synchronize_batch_norm) return;
