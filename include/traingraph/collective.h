@@ -35,7 +35,7 @@ class TRAINGRAPH_API Collective {
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
-  /// What reports and errors call it, such as "MPI (MPICH 5.0.2)".
+  /// Reports and errors call it by this name, such as "MPI (MPICH 5.0.2)".
   virtual std::string description() const = 0;
   virtual int rank() const = 0;
   virtual int size() const = 0;

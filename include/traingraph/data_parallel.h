@@ -13,9 +13,9 @@ namespace traingraph {
 
 class Collective;
 
-/// What execute_gradient() does with the gradients that wait for the update;
-/// the first pass after an update, or after execute(), always replaces. Also
-/// how gradients of several processes become one.
+/// Says what execute_gradient() does with the gradients that wait for the
+/// update; the first pass after an update, or after execute(), always replaces.
+/// Also how gradients of several processes become one.
 enum class GradientAccumulation : std::uint8_t {
   /// Replaces them.
   None,
@@ -40,7 +40,7 @@ struct GradientBucket {
 /// Data-parallel training: several processes train the same graph, each on its
 /// part of every batch; see docs/distributed.md.
 struct DataParallel {
-  /// What they talk through; null: there is one process.
+  /// Processes talk through this; null: there is one process.
   std::shared_ptr<Collective> collective = nullptr;
   /// Sum, Mean (each process counts by its samples), or as the losses'
   /// reduction says, which is InvalidArgument where it is neither.

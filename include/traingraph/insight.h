@@ -32,8 +32,9 @@ struct LayerCost {
   /// Arithmetic that the ops cannot avoid; a multiplication and an addition
   /// are two.
   double flops = 0;
-  /// What units read and write, each storage once per unit (twice if it is read
-  /// back), as laid out; of a fused unit divided by what its ops move alone.
+  /// Counts what units read and write, each storage once per unit (twice if it
+  /// is read back), as laid out; that of a fused unit is divided by what its
+  /// ops move alone.
   double bytes = 0;
   /// Measured, the median of several runs; 0 in a report. A fused unit's are
   /// divided by estimated cost.
@@ -41,7 +42,7 @@ struct LayerCost {
   /// The spread is that between the first and third quartile of several runs; 0
   /// of one.
   double spread = 0;
-  /// What the units would take at the device's peaks: for each the longer of
+  /// The units would take this at the device's peaks: for each the longer of
   /// flops and bytes. kUnknown in a report, or without peaks.
   double limit_seconds = kUnknown;
 
@@ -108,7 +109,8 @@ struct BucketSpan {
   int sent_before = 0, needed_before = 0;
 };
 
-/// What a run did for the exchange with other processes, before a unit.
+/// A span is what a run did for the exchange with other processes, before a
+/// unit.
 struct ExchangeSpan {
   std::string name;  // "samples of all ranks", "gradients 0 (head/weights)"
   /// The kind is "send": the device hands it over, hooks included; "transfer":
@@ -119,8 +121,8 @@ struct ExchangeSpan {
   double start = 0, seconds = 0;  // after the first unit's start
 };
 
-/// What a step will take when several processes have a batch each of the size
-/// that was reported or profiled; the model is in docs/scaling.md.
+/// Scaling is what a step will take when several processes have a batch each of
+/// the size that was reported or profiled; the model is in docs/scaling.md.
 struct Scaling {
   int ranks = 1;
   double step_seconds = 0;
@@ -153,7 +155,8 @@ struct TRAINGRAPH_API Report {
   /// Casts between floats of 32 and 16 bits, and those of them that are units
   /// of their own: the others are part of what is before or behind them.
   int casts = 0, cast_units = 0;
-  /// What the device does otherwise than it was asked to; where ranks sum.
+  /// Notes say what the device does otherwise than it was asked to, and where
+  /// ranks sum.
   std::vector<std::string> notes;
   BatchPlans batch_plans;
   /// Buckets come in the order of sending; there are none unless the graph was

@@ -45,7 +45,7 @@ struct TRAINGRAPH_API MemoryReport {
   PlanMemory inference;  // forward_for_inference, and inference graphs
   /// Transfer buffers of executions in flight; not part of the sums below.
   std::size_t staging_bytes = 0;
-  /// What the device's engine (MPSGraph) holds besides our buffers, for all
+  /// The device's engine (MPSGraph) holds this besides our buffers, for all
   /// graphs of the process: measured now, not knowable before a run. 0 on
   /// devices that hold nothing.
   std::size_t engine_bytes = 0;

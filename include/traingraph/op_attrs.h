@@ -231,7 +231,7 @@ struct PadAttrs {
                     TRAINGRAPH_FIELD(value))
 };
 
-/// What every update does to the raw gradient first: clip by value (when the
+/// Every update does this to the raw gradient first: clip by value (when the
 /// run-time switch is on), rescale, regularise. Rates count lr_scale times.
 #define TRAINGRAPH_UPDATE_MEMBERS                                    \
   float gradient_rescale = 1;                                        \

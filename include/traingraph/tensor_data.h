@@ -50,7 +50,7 @@ struct TRAINGRAPH_API TensorData {
   std::size_t length = 0;  // bytes
   bool is_immutable = false;
   std::shared_ptr<void> owner;
-  /// What the memory holds, when the caller knows; then it is checked.
+  /// Says what the memory holds, when the caller knows; then it is checked.
   std::optional<TensorDescriptor> descriptor;
   /// The type alone, as constructors of numbers set it; checked as well.
   std::optional<DataType> element_type;

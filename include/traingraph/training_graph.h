@@ -153,7 +153,7 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// Declares what each execution returns.
   void add_outputs(const TensorMap& outputs);
 
-  /// What was declared.
+  /// These return what was declared.
   TensorMap inputs() const;
   TensorMap loss_labels() const;
   TensorMap loss_label_weights() const;

@@ -50,7 +50,7 @@ struct Assembled {
   }
 };
 
-/// What a program exchanges with other processes.
+/// These options say what a program exchanges with other processes.
 struct CollectiveOptions {
   /// Gradients of as many bytes are summed as one; 0: there is nothing to
   /// exchange.

@@ -13,7 +13,7 @@ namespace traingraph {
 struct LossReduction {
   /// Sum or Mean; of element losses it is the Sum.
   ReductionType type = ReductionType::Sum;
-  /// Why it is neither, as a sentence without its full stop; else empty.
+  /// Says why it is neither, as a sentence without its full stop; else empty.
   std::string obstacle;
 };
 

@@ -57,7 +57,7 @@ struct MergedGraph {
   /// The program is forward, in training form, at the declared sizes.
   Program program;
   std::int64_t batch = 0;
-  /// Why no smaller batch can run, and what larger ones need.
+  /// These say why no smaller batch can run, and what larger ones need.
   std::optional<ErrorInfo> batch_obstacle;
   std::string batch_hint;
   std::vector<TensorInfo> tensors;

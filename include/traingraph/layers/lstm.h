@@ -67,7 +67,7 @@ struct LSTMOptions {
 
 namespace layers {
 
-/// What layers over sequences have in common: sizes and lists of parameters.
+/// Layers over sequences have sizes and lists of parameters in common.
 ///
 /// Sources: x (batch, time, input_size); then, optionally, the initial state
 /// (zeros), (layers, directions, batch, hidden) or (layers * directions, batch,

@@ -65,8 +65,8 @@ class TRAINGRAPH_API ImageNode {
   std::shared_ptr<ImageState> state_;
 };
 
-/// What a filter leaves for its gradient filter, and what that leaves for the
-/// data source. Obtained from filters.
+/// A state is what a filter leaves for its gradient filter, and what that
+/// leaves for the data source. Filters give it.
 class TRAINGRAPH_API StateNode {
  public:
   StateNode() = default;

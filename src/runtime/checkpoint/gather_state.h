@@ -15,7 +15,7 @@
 namespace traingraph {
 
 struct ReadSteps {
-  /// Called before anything is read.
+  /// Is called before anything is read.
   std::function<void()> begin;
   /// Takes the bytes of each entry in order, in pieces. Null: this process does
   /// not want them.

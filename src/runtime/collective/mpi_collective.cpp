@@ -150,7 +150,8 @@ class MpiCollective : public BlockingCollective {
   const mpi::Functions& f_;
   mpi::Comm communicator_ = mpi::comm_null();
   int rank_ = 0, size_ = 1;
-  /// Null: ranks are on several hosts, or one has too little shared memory.
+  /// It is null where ranks are on several hosts, or one has too little shared
+  /// memory.
   std::unique_ptr<SharedSegment> segment_;
   std::string who_, description_;
 };

@@ -33,7 +33,7 @@ void drain_with_watchers(DeviceContext& context);
 /// Drains all contexts there are.
 void drain_all();
 
-/// Why find_device_context returns null; empty when it does not.
+/// Returns why find_device_context returns null; empty when it does not.
 std::string unavailable_reason(DeviceType type);
 
 }  // namespace traingraph

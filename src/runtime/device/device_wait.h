@@ -18,7 +18,7 @@ inline constexpr std::chrono::milliseconds kInterruptInterval{50};
 void note_device_thread();
 /// This process was forked from one that had device threads.
 bool has_lost_device_threads() noexcept;
-/// Why no device can be used; empty unless has_lost_device_threads().
+/// Returns why no device can be used; empty unless has_lost_device_threads().
 std::string reason_lost_device_threads();
 /// Throws DeviceError with that reason.
 void require_device_threads();

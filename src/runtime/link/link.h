@@ -92,8 +92,8 @@ class LinkMember final : public Participant, public LinkedParts {
   void require_order(const Call& call) const;
   /// The execution that the next one has to wait for; null: none.
   std::shared_ptr<ExecutionState> dependency(EntryPoint entry_point) const;
-  /// Whether gradients are added to what linked graphs have left, and how to
-  /// what waits for the update here.
+  /// Writes whether gradients are added to what linked graphs have left, and
+  /// how to what waits for the update here.
   void write_factors(HostWriter& writer, ExecutionState& state,
                      EntryPoint entry_point, const GradientPass& pass);
   /// Says which updates are not left out.

@@ -15,7 +15,7 @@
 
 namespace traingraph {
 
-/// What computes values on a device.
+/// A computation of values on a device.
 class Computation {
  public:
   virtual ~Computation() = default;

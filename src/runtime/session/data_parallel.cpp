@@ -177,7 +177,8 @@ void take_tensors(Session& session, Rendezvous& rendezvous) {
   });
 }
 
-/// What the user gave rank 0 for a buffer; the others may have something else.
+/// Takes what the user gave rank 0 for a buffer; the others may have something
+/// else.
 void take_given(OptimizerSlot& slot, std::size_t size, Rendezvous& rendezvous) {
   std::byte is_given{slot.host.size >= size};
   rendezvous.broadcast(std::span(&is_given, 1));

@@ -21,7 +21,7 @@ std::string file_of(const std::string& json, std::size_t data_bytes) {
   return bytes + json + std::string(data_bytes, '\0');
 }
 
-/// Why the file is refused; "" when it is not.
+/// Returns why the file is refused; "" when it is not.
 std::string problem_of(const std::string& bytes) {
   const Folder folder;
   write_bytes(folder / "file", bytes);

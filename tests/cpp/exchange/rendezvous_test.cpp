@@ -44,7 +44,7 @@ struct Branches {
   }
 };
 
-/// What two ranks throw when the second one is `other`.
+/// Expects this of two ranks when the second one is `other`.
 void expect_difference(Branches other, const std::string& what) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
