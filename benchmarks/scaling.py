@@ -3,7 +3,7 @@
 process with as many threads, and against PyTorch's DistributedDataParallel over
 gloo. All have the same batch, of which a process has its part.
 
-"sharded-ranks" share out the optimizer (`shard_optimizer`). "lone-ranks" exchange
+"sharded-ranks" shard the optimizer (`shard_optimizer`). "lone-ranks" exchange
 nothing, so that each has a network of its own: the time that an exchange adds to.
 
 The systems take turns in blocks of steps; ranks are bound to a core each. The columns

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Borders: what units read from outside and what others read of them.
+// Borders: the live-ins of units, which they read from outside, and their
+// live-outs, which others read.
 #pragma once
 
 #include "metal/partition.h"

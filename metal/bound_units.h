@@ -36,8 +36,8 @@ struct BoundUnit {
   std::vector<BufferCopy> write_backs;
   std::unique_ptr<BoundCode> in_place;  // may be null
   // These copies run after all units.
-  std::vector<BufferCopy> late_write_backs;
-  std::unique_ptr<BoundCode> late_in_place;  // may be null
+  std::vector<BufferCopy> deferred_write_backs;
+  std::unique_ptr<BoundCode> deferred_in_place;  // may be null
   std::vector<Fill> poison;
 };
 

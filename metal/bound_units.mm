@@ -37,11 +37,13 @@ bool bind(const UnitMemory& memory, BoundUnit& unit) {
     if (!unit.parts.back()) return false;
   }
   for (const auto& write : unit.code->write_backs) {
-    auto& list = write.is_late ? unit.late_write_backs : unit.write_backs;
+    auto& list =
+        write.is_deferred ? unit.deferred_write_backs : unit.write_backs;
     list.push_back(buffer_copy(memory, write));
   }
   return bind_code(memory, unit.code->in_place.get(), unit.in_place) &&
-         bind_code(memory, unit.code->late_in_place.get(), unit.late_in_place);
+         bind_code(memory, unit.code->deferred_in_place.get(),
+                   unit.deferred_in_place);
 }
 
 BoundUnit::Fill fill_of(const PoisonRange& range) {

@@ -13,10 +13,11 @@ namespace traingraph::metal {
 std::exception_ptr device_error(std::string node, std::string got,
                                 std::string hint = {});
 
-/// The error is null when the command buffer ended well. Rescue explains
-/// `tears`.
+/// The error is null when the command buffer ended well. Recovery explains
+/// `leaves_partial_write`.
 std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
-                            const std::string& label, bool tears);
+                            const std::string& label,
+                            bool leaves_partial_write);
 
 /// After too many errors macOS ignores whatever a queue is given.
 bool ignores_submissions(id<MTLCommandBuffer> buffer);

@@ -80,12 +80,15 @@ bool ignores_submissions(id<MTLCommandBuffer> buffer) {
 }
 
 std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
-                            const std::string& label, bool tears) {
+                            const std::string& label,
+                            bool leaves_partial_write) {
   if ([buffer status] != MTLCommandBufferStatusError) return nullptr;
   NSError* error = [buffer error];
   const std::string got = error ? describe(error) : "a command buffer error";
-  const char* torn =
-      tears ? "The parameters may be half updated: restore a checkpoint." : "";
+  const char* restore =
+      leaves_partial_write
+          ? "The parameters may be half updated: restore a checkpoint."
+          : "";
   if (error && is_of_command_buffers(error) &&
       [error code] == MTLCommandBufferErrorOutOfMemory) {
     return std::make_exception_ptr(OutOfMemoryError(ErrorInfo{
@@ -94,9 +97,9 @@ std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
         .what = "the GPU ran out of memory",
         .expected = {},
         .got = got,
-        .hint = join(torn, "Use a smaller batch, or free other graphs.")}));
+        .hint = join(restore, "Use a smaller batch, or free other graphs.")}));
   }
-  return device_error(label, got, join(torn, hint_of(buffer, error)));
+  return device_error(label, got, join(restore, hint_of(buffer, error)));
 }
 
 }  // namespace traingraph::metal

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // CommandStream: submissions become command buffers of the one queue. The
 // queue's thread encodes, as a rule before it is a submission's turn; what is
-// encoded is committed in turn (departures.h); the GPU runs behind it;
+// encoded is committed in turn (commit_queue.h); the GPU runs behind it;
 // completion handlers, on threads of Metal's, end the submissions.
 #pragma once
 
 #include <memory>
 
-#import "metal/departures.h"
+#import "metal/commit_queue.h"
 #include "runtime/device/queue_thread.h"
 
 namespace traingraph::metal {
@@ -26,7 +26,7 @@ class CommandStream {
 
   const GpuDevice& device_;
   // Handlers that run late refer to it.
-  std::shared_ptr<Departures> departures_;
+  std::shared_ptr<CommitQueue> commit_queue_;
   QueueThread thread_;  // last: its thread uses what is above
 };
 

@@ -23,12 +23,12 @@ std::size_t scratch_bytes_of(const Submission& submission) {
 
 CommandStream::CommandStream(const GpuDevice& device)
     : device_(device),
-      departures_(std::make_shared<Departures>(device)),
+      commit_queue_(std::make_shared<CommitQueue>(device)),
       thread_([this](Submission& submission) { encode(submission); }) {}
 
 void CommandStream::drain() {
   thread_.drain();
-  departures_->drain();
+  commit_queue_->drain();
 }
 
 void CommandStream::close() {
@@ -38,27 +38,29 @@ void CommandStream::close() {
 
 void CommandStream::encode(Submission& submission) {
   const std::size_t scratch_bytes = scratch_bytes_of(submission);
-  departures_->wait_for_room(scratch_bytes);
+  commit_queue_->wait_for_room(scratch_bytes);
   run_guarded(^{
-    departures_->renew_queue();
+    commit_queue_->renew_queue();
   });
-  const std::uint64_t number = departures_->add_flight(scratch_bytes);
-  const auto flight = std::make_shared<Flight>(
-      submission, device_, [departures = departures_, number](bool landed) {
-        departures->flight_changed(number, landed);
+  const std::uint64_t number = commit_queue_->add_submission(scratch_bytes);
+  const auto in_flight = std::make_shared<InFlightSubmission>(
+      submission, device_,
+      [commit_queue = commit_queue_, number](bool completed) {
+        commit_queue->submission_changed(number, completed);
       });
-  SubmissionEncoder encoder(device_, submission, number, flight, *departures_);
+  SubmissionEncoder encoder(device_, submission, number, in_flight,
+                            *commit_queue_);
   SubmissionEncoder* to_run = &encoder;
   const auto exception = run_guarded(^{
     to_run->run();
   });
   if (exception) {
-    flight->fail(encoder.label(), *exception);
+    in_flight->fail(encoder.label(), *exception);
     run_guarded(^{
       to_run->abandon();
     });
   }
-  departures_->depart(encoder.take_departure());
+  commit_queue_->enqueue(encoder.take_pending_commit());
 }
 
 }  // namespace traingraph::metal

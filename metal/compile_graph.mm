@@ -217,7 +217,7 @@ std::vector<MetalUnitCode::WriteBack> write_backs(const Program& program,
   for (std::size_t i = 0; i < unit.updated.size(); ++i) {
     writes.push_back({args.news[i], args.variables[i],
                       program.desc(unit.updated[i]).size_bytes(),
-                      args.are_late[i]});
+                      args.are_deferred[i]});
   }
   return writes;
 }

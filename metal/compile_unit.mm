@@ -51,11 +51,11 @@ class UnitCompiler {
   }
 
   void add_in_place() {
-    for (const bool is_late : args_.are_in_place_late) {
-      auto& code = is_late ? code_->late_in_place : code_->in_place;
+    for (const bool is_deferred : args_.are_in_place_deferred) {
+      auto& code = is_deferred ? code_->deferred_in_place : code_->in_place;
       if (code) continue;
       code = std::make_unique<UpdateCode>(device_, program_, unit_, args_,
-                                          is_late);
+                                          is_deferred);
     }
     code_->updates_variables |= code_->in_place != nullptr;
   }
@@ -90,7 +90,7 @@ class UnitCompiler {
   void add_write_backs() {
     code_->write_backs = write_backs(program_, unit_, args_);
     for (const auto& write : code_->write_backs) {
-      code_->updates_variables |= !write.is_late;
+      code_->updates_variables |= !write.is_deferred;
     }
   }
 

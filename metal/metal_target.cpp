@@ -9,7 +9,7 @@
 #include "metal/assumptions.h"
 #include "metal/compile_unit.h"
 #include "metal/convolution_tiles.h"
-#include "metal/late_changes.h"
+#include "metal/deferred_writes.h"
 #include "metal/mpsnn/image_graph_plan.h"
 
 namespace traingraph::metal {
@@ -135,9 +135,9 @@ class Lowering {
 
   LoweredProgram run(const LowerOptions& options) {
     const std::vector<GpuUnit> units = partition(program_, options, limits_);
-    const LateChanges late(program_, options, units);
+    const DeferredWrites deferred(program_, options, units);
     for (std::size_t i = 0; i < units.size(); ++i) {
-      add(units[i], late.of(static_cast<int>(i)));
+      add(units[i], deferred.of(static_cast<int>(i)));
     }
     // The host may read an input that no unit needs.
     for (ValueId value : options.kept) storage_of(value);
@@ -145,12 +145,12 @@ class Lowering {
   }
 
  private:
-  void add(const GpuUnit& gpu_unit, const AreLate& are_late) {
+  void add(const GpuUnit& gpu_unit, const AreDeferred& are_deferred) {
     if (gpu_unit.engine == Engine::Host) return add_host(gpu_unit);
     Unit unit;
     unit.phase = gpu_unit.phase;
     unit.nodes = gpu_unit.nodes;
-    UnitArgs args = args_of(gpu_unit, are_late, unit);
+    UnitArgs args = args_of(gpu_unit, are_deferred, unit);
     for (const GpuUnit& update : gpu_unit.updates) {
       unit.nodes.insert(unit.nodes.end(), update.nodes.begin(),
                         update.nodes.end());
@@ -180,7 +180,7 @@ class Lowering {
     lowered_.units.push_back(std::move(unit));
   }
 
-  UnitArgs args_of(const GpuUnit& gpu_unit, const AreLate& are_late,
+  UnitArgs args_of(const GpuUnit& gpu_unit, const AreDeferred& are_deferred,
                    Unit& unit) {
     UnitArgs args;
     for (ValueId value : gpu_unit.feeds) {
@@ -197,15 +197,15 @@ class Lowering {
       args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
     }
     for (std::size_t i = 0; i < gpu_unit.updated.size(); ++i) {
-      add_updated(unit, args, gpu_unit.updated[i], are_late.updated[i]);
+      add_updated(unit, args, gpu_unit.updated[i], are_deferred.updated[i]);
     }
-    args.are_in_place_late = are_late.in_place;
+    args.are_in_place_deferred = are_deferred.in_place;
     if (!gpu_unit.in_place.empty()) add_in_place(gpu_unit, unit, args);
     return args;
   }
 
   /// Variables are read and written; what the executable has stored before is
-  /// read again, by a late update when the run is over.
+  /// read again, by a deferred update when the run is over.
   void add_in_place(const GpuUnit& gpu_unit, Unit& unit, UnitArgs& args) {
     std::unordered_map<StorageId, int> arg_of;
     for (std::size_t i = 0; i < unit.args.size(); ++i) {
@@ -214,11 +214,11 @@ class Lowering {
     std::unordered_set<StorageId> reads(unit.reads.begin(), unit.reads.end());
     std::unordered_set<StorageId> writes(unit.writes.begin(),
                                          unit.writes.end());
-    const auto add = [&](ValueId value, bool is_mutated, bool is_late) {
+    const auto add = [&](ValueId value, bool is_mutated, bool is_deferred) {
       const StorageId id = storage_of(value);
       Storage& storage = lowered_.storages[id];
       storage.is_read_at_end |=
-          is_late && program_.value(value).role == Role::Result;
+          is_deferred && program_.value(value).role == Role::Result;
       if (writes.contains(id)) {
         storage.is_read_back |= !is_mutated;
       } else if (reads.insert(id).second) {
@@ -233,12 +233,12 @@ class Lowering {
     for (std::size_t u = 0; u < gpu_unit.in_place.size(); ++u) {
       const InPlaceUpdate& update = gpu_unit.in_place[u];
       const Node& node = program_.node(update.node);
-      const bool is_late = args.are_in_place_late[u];
+      const bool is_deferred = args.are_in_place_deferred[u];
       std::vector<int>& inputs = args.in_place.emplace_back();
       for (int i = 0; i < static_cast<int>(update.inputs.size()); ++i) {
         const ValueId value = update.inputs[i].value;
         inputs.push_back(
-            value == kNoValue ? -1 : add(value, mutates(node, i), is_late));
+            value == kNoValue ? -1 : add(value, mutates(node, i), is_deferred));
       }
     }
   }
@@ -256,7 +256,7 @@ class Lowering {
       args.feeds.push_back(arg);
     }
     for (ValueId value : update.updated) {
-      add_updated(unit, args, value, /*is_late=*/false);
+      add_updated(unit, args, value, /*is_deferred=*/false);
     }
     return args;
   }
@@ -275,10 +275,11 @@ class Lowering {
     return static_cast<int>(arg - unit.args.begin());
   }
 
-  /// `is_late`: the variable is written when the run is over, so that a run
+  /// `is_deferred`: the variable is written when the run is over, so that a run
   /// that fails half way has changed nothing.
-  void add_updated(Unit& unit, UnitArgs& args, ValueId value, bool is_late) {
-    args.are_late.push_back(is_late);
+  void add_updated(Unit& unit, UnitArgs& args, ValueId value,
+                   bool is_deferred) {
+    args.are_deferred.push_back(is_deferred);
     const int variable = add_arg(unit, unit.writes, storage_of(value));
     args.variables.push_back(variable);
     if (kFeedAndTargetMayAlias) {
@@ -287,7 +288,7 @@ class Lowering {
     }
     const StorageId scratch = add_scratch(program_.desc(value).size_bytes(),
                                           "new " + program_.value(value).name);
-    lowered_.storages[scratch].is_read_at_end = is_late;
+    lowered_.storages[scratch].is_read_at_end = is_deferred;
     args.news.push_back(add_arg(unit, unit.scratch, scratch));
   }
 

@@ -33,27 +33,25 @@ bool has_unit(const MetalUnits* bound, Predicate predicate) {
 
 }  // namespace
 
-SubmissionEncoder::SubmissionEncoder(const GpuDevice& device,
-                                     Submission& submission,
-                                     std::uint64_t number,
-                                     std::shared_ptr<Flight> flight,
-                                     Departures& departures)
+SubmissionEncoder::SubmissionEncoder(
+    const GpuDevice& device, Submission& submission, std::uint64_t number,
+    std::shared_ptr<InFlightSubmission> in_flight, CommitQueue& commit_queue)
     : device_(device),
       submission_(submission),
       bound_(static_cast<MetalUnits*>(submission.work)),
-      flight_(flight),
-      departures_(departures),
+      in_flight_submission_(in_flight),
+      commit_queue_(commit_queue),
       marks_(submission) {
-  departure_.submission = &submission;
-  departure_.number = number;
-  departure_.flight = std::move(flight);
+  pending_commit_.submission = &submission;
+  pending_commit_.number = number;
+  pending_commit_.in_flight = std::move(in_flight);
 }
 
 void SubmissionEncoder::run() {
   const int count = bound_ ? static_cast<int>(bound_->units.size()) : 0;
   if (!may_run_ahead()) take_turn();
   is_in_turn_ =
-      has_turn() || departures_.has_turn(departure_.number, submission_);
+      has_turn() || commit_queue_.has_turn(pending_commit_.number, submission_);
   if (bound_) bound_->was_encoded = true;
   begin();
   // A submission that is blocked copies as well: later ones may need it.
@@ -71,7 +69,7 @@ void SubmissionEncoder::run() {
     const bool updates = unit.code->updates_variables;
     const bool reads = reads_memory(unit);
     if ((i > 0 || reads) && !go_on(updates || reads)) return;
-    if (reads) departures_.wait_for_flights(departure_.number);
+    if (reads) commit_queue_.wait_for_submissions(pending_commit_.number);
     unit_ = i;
     is_fresh_ = false;
     label_ = unit.code->label;
@@ -88,12 +86,12 @@ void SubmissionEncoder::run() {
 void SubmissionEncoder::abandon() {
   if (buffer_.get()) catch_up();
   buffer_ = {};
-  departure_.copies = {};
-  if (num_launched_ > 0 || submission_.uploads.empty()) return;
+  pending_commit_.copies = {};
+  if (num_committed_ > 0 || submission_.uploads.empty()) return;
   unit_ = -1;
   begin();
   encode_copies(buffer_.get(), device_.limits, submission_.uploads);
-  departure_.work = hold();
+  pending_commit_.work = hold();
 }
 
 bool SubmissionEncoder::may_run_ahead() const {
@@ -110,9 +108,9 @@ bool SubmissionEncoder::may_run_ahead() const {
 
 void SubmissionEncoder::take_turn() {
   if (has_turn()) return;
-  departures_.wait_for_turn(departure_.number, submission_);
+  commit_queue_.wait_for_turn(pending_commit_.number, submission_);
   submission_.begin();
-  departure_.has_begun = true;
+  pending_commit_.has_begun = true;
   stop_at(submission_.blocked());
 }
 
@@ -131,18 +129,20 @@ HeldBuffer SubmissionEncoder::hold() {
   return {.buffer = std::exchange(buffer_, {}), .unit = unit_, .label = label_};
 }
 
-bool SubmissionEncoder::go_on(bool must_land) {
-  if (!is_fresh_) launch_all();
-  if (must_land && !flight_->wait_until_landed()) return false;
+bool SubmissionEncoder::go_on(bool must_complete) {
+  if (!is_fresh_) commit_all();
+  if (must_complete && !in_flight_submission_->wait_until_completed()) {
+    return false;
+  }
   if (!is_fresh_) begin();
   return true;
 }
 
-void SubmissionEncoder::launch_all(Rescue rescue) {
+void SubmissionEncoder::commit_all(Recovery recovery) {
   HeldBuffer held = hold();
-  held.rescue = std::move(rescue);
-  launch(flight_, held);
-  ++num_launched_;
+  held.recovery = std::move(recovery);
+  commit(in_flight_submission_, held);
+  ++num_committed_;
 }
 
 bool SubmissionEncoder::reach_marks(int unit) {
@@ -150,10 +150,13 @@ bool SubmissionEncoder::reach_marks(int unit) {
   if (is_blocked_ || !marks_.has_before(unit + 1)) return true;
   const bool are_due = marks_.are_due(unit);
   if (!go_on(are_due && marks_.read(unit))) return false;
-  num_marked_ = num_launched_;
+  num_marked_ = num_committed_;
   if (!are_due) return true;
   // The uploads were first: the host may change the same memory.
-  if (!flight_->wait_until_landed(std::max(num_launched_ - 1, 0))) return false;
+  if (!in_flight_submission_->wait_until_completed(
+          std::max(num_committed_ - 1, 0))) {
+    return false;
+  }
   stop_at(marks_.reach_before(unit + 1));
   return true;
 }
@@ -161,15 +164,16 @@ bool SubmissionEncoder::reach_marks(int unit) {
 bool SubmissionEncoder::reach_marks_before(int unit) {
   if (!marks_.has_before(unit)) return true;
   go_on(false);
-  const bool landed = flight_->wait_until_landed(num_launched_ - num_marked_);
-  if (landed) stop_at(marks_.reach_before(unit));
-  return landed;
+  const bool completed =
+      in_flight_submission_->wait_until_completed(num_committed_ - num_marked_);
+  if (completed) stop_at(marks_.reach_before(unit));
+  return completed;
 }
 
 void SubmissionEncoder::stop_at(std::exception_ptr error) {
   if (!error) return;
   is_blocked_ = true;
-  flight_->block(std::move(error));
+  in_flight_submission_->block(std::move(error));
 }
 
 bool SubmissionEncoder::is_split() const {
@@ -210,68 +214,69 @@ void SubmissionEncoder::encode_poison(const BoundUnit& unit) {
 }
 
 void SubmissionEncoder::end() {
-  const bool was_split = num_launched_ > 0 || is_split();
+  const bool was_split = num_committed_ > 0 || is_split();
   catch_up();
   if (has_run_ahead_) return;
   if (is_blocked_) {
     // The rest of a buffer that MPSGraph committed is dropped.
-    if (num_launched_ == 0) departure_.work = hold();
+    if (num_committed_ == 0) pending_commit_.work = hold();
     return;
   }
   const bool is_long =
       unit_ >= 0 && bound_->units[unit_].code->estimated_ms > kLongMs;
   const bool has_marks = !marks_.empty();
   const bool is_apart =
-      has_late_changes() && (was_split || is_long || has_marks);
+      has_deferred_writes() && (was_split || is_long || has_marks);
   if (has_marks) {
     const int count = bound_ ? static_cast<int>(bound_->units.size()) : 0;
     if (!reach_marks_before(count) || is_blocked_ || !go_on(true)) return;
   } else if (is_apart) {
-    departure_.work = hold();
+    pending_commit_.work = hold();
     begin();
   }
   unit_ = is_apart ? -1 : unit_;
   if (bound_) {
     for (const BoundUnit& unit : bound_->units) {
-      encode_write_backs(unit.late_write_backs);
+      encode_write_backs(unit.deferred_write_backs);
     }
     for (const BoundUnit& unit : bound_->units) {
-      encode_in_place(unit.late_in_place.get());
+      encode_in_place(unit.deferred_in_place.get());
     }
     if (!bound_->units.empty()) encode_poison(bound_->units.back());
   }
   if (has_marks && !end_with_marks()) return;
   encode_copies(buffer_.get(), device_.limits, submission_.downloads);
   HeldBuffer& last =
-      is_apart && !has_marks ? departure_.copies : departure_.work;
+      is_apart && !has_marks ? pending_commit_.copies : pending_commit_.work;
   last = hold();
-  if (!has_marks) last.rescue = rescue(is_apart);
+  if (!has_marks) last.recovery = recovery(is_apart);
 }
 
 bool SubmissionEncoder::end_with_marks() {
-  launch_all(rescue(/*is_apart=*/true));
-  if (!flight_->wait_until_landed()) return false;
+  commit_all(recovery(/*is_apart=*/true));
+  if (!in_flight_submission_->wait_until_completed()) return false;
   stop_at(marks_.reach_all());
   if (!is_blocked_) begin();
   return !is_blocked_;
 }
 
-Rescue SubmissionEncoder::rescue(bool is_apart) const {
+Recovery SubmissionEncoder::recovery(bool is_apart) const {
   const bool updates = has_late_in_place();
-  Rescue rescue{.tears = updates && (is_apart || !computes())};
-  if (is_apart && !updates) rescue.complete = completion();
-  return rescue;
+  Recovery recovery{.leaves_partial_write =
+                        updates && (is_apart || !computes())};
+  if (is_apart && !updates) recovery.complete = completion();
+  return recovery;
 }
 
-bool SubmissionEncoder::has_late_changes() const {
+bool SubmissionEncoder::has_deferred_writes() const {
   return has_late_in_place() || has_unit(bound_, [](const BoundUnit& unit) {
-           return !unit.late_write_backs.empty();
+           return !unit.deferred_write_backs.empty();
          });
 }
 
 bool SubmissionEncoder::has_late_in_place() const {
   return has_unit(bound_, [](const BoundUnit& unit) {
-    return unit.late_in_place != nullptr;
+    return unit.deferred_in_place != nullptr;
   });
 }
 
@@ -283,7 +288,7 @@ bool SubmissionEncoder::computes() const {
 std::function<void()> SubmissionEncoder::completion() const {
   return [bound = bound_, submission = &submission_] {
     for (const BoundUnit& unit : bound->units) {
-      for (const auto& copy : unit.late_write_backs) copy_by_host(copy);
+      for (const auto& copy : unit.deferred_write_backs) copy_by_host(copy);
     }
     for (const Download& download : submission->downloads) {
       copy_by_host(buffer_copy(download));
@@ -293,23 +298,23 @@ std::function<void()> SubmissionEncoder::completion() const {
 
 void SubmissionEncoder::before_commit() {
   take_turn();
-  watch(flight_, buffer_.get(), unit_, label_);
-  ++num_launched_;
+  watch(in_flight_submission_, buffer_.get(), unit_, label_);
+  ++num_committed_;
   is_told_ = true;
 }
 
 void SubmissionEncoder::catch_up() {
   if (is_told_ || !is_split()) return;
   if (bound_) bound_->commits_silently = true;
-  ++num_launched_;
-  flight_->launch();
+  ++num_committed_;
+  in_flight_submission_->will_commit();
   [first_.get() waitUntilCompleted];
-  flight_->land(first_.get(), unit_, label_);
+  in_flight_submission_->completed(first_.get(), unit_, label_);
   is_told_ = true;
   has_run_ahead_ = !is_in_turn_;
   if (is_in_turn_) return;
-  flight_->fail(label_,
-                "MPSGraph began this before what it depends on was over");
+  in_flight_submission_->fail(
+      label_, "MPSGraph began this before what it depends on was over");
 }
 
 }  // namespace traingraph::metal

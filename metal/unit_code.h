@@ -40,7 +40,7 @@ class BoundCode {
   /// The queue's thread encodes.
   virtual void encode(MPSCommandBuffer* buffer) = 0;
   /// Does encode() read device memory on the host, this time? Then all that was
-  /// encoded before has landed.
+  /// encoded before has completed.
   virtual bool reads_memory() const { return false; }
   /// May encode() be called before it is certain that its commands will run?
   virtual bool may_be_dropped() const { return true; }
@@ -60,21 +60,21 @@ struct MetalUnitCode final : UnitCode {
     std::size_t bytes = 0;
     /// When all units of the run are done: else a unit that fails later would
     /// leave some variables new and others old.
-    bool is_late = false;
+    bool is_deferred = false;
   };
 
   std::string label;
   /// Variables change before the run is over: not all of its write_backs are
-  /// late, or it has `in_place`, or a part writes variables itself.
+  /// deferred, or it has `in_place`, or a part writes variables itself.
   bool updates_variables = false;
   double estimated_ms = 0;        // see GpuLimits::estimated_ms()
   std::size_t scratch_bytes = 0;  // see scratch.h
   std::vector<std::unique_ptr<EngineCode>> parts;
   std::vector<WriteBack> write_backs;
-  /// These run after the copies, and after the late ones; both may be null.
+  /// These run after the copies, and after the deferred ones; both may be null.
   /// Variables change here and in the copies only, so that they stay as they
   /// are when a part fails.
-  std::unique_ptr<EngineCode> in_place, late_in_place;
+  std::unique_ptr<EngineCode> in_place, deferred_in_place;
 };
 
 }  // namespace traingraph::metal

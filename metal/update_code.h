@@ -12,9 +12,9 @@ namespace traingraph::metal {
 
 class UpdateCode final : public EngineCode {
  public:
-  /// Takes those of `unit.in_place` that are late, or the others.
+  /// Takes those of `unit.in_place` that are deferred, or the others.
   UpdateCode(const GpuDevice& device, const Program& program,
-             const GpuUnit& unit, const UnitArgs& args, bool is_late);
+             const GpuUnit& unit, const UnitArgs& args, bool is_deferred);
   std::unique_ptr<BoundCode> bind(const UnitMemory& memory) const override;
 
  private:

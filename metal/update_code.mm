@@ -8,10 +8,11 @@
 namespace traingraph::metal {
 
 UpdateCode::UpdateCode(const GpuDevice& device, const Program& program,
-                       const GpuUnit& unit, const UnitArgs& args, bool is_late)
+                       const GpuUnit& unit, const UnitArgs& args,
+                       bool is_deferred)
     : device_(device) {
   for (std::size_t u = 0; u < unit.in_place.size(); ++u) {
-    if (args.are_in_place_late[u] != is_late) continue;
+    if (args.are_in_place_deferred[u] != is_deferred) continue;
     const InPlaceUpdate& in_place = unit.in_place[u];
     const Node& node = program.node(in_place.node);
     Update& update = updates_.emplace_back();

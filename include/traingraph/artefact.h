@@ -26,14 +26,14 @@ struct ExportOptions {
 struct LoadOptions {
   /// Off: what the file says of the state is left out.
   bool with_state = true;
-  /// To compile for; 0: as it was exported.
+  /// The batch size to compile for; 0 keeps the exported one.
   std::int64_t batch_size = 0;
   /// Tensors to have instead of new ones, by their names in the file, so that
   /// graphs share them: link() goes by them. They get the values of the file.
   std::map<std::string, Tensor> tensors = {};
-  /// To have instead of a new one of the file's settings, with which these must
-  /// agree: graphs that are linked have one optimizer. It gets the file's rate
-  /// and step.
+  /// Replaces a new optimizer of the file's settings, with which it must agree:
+  /// graphs that are linked have one optimizer. It gets the file's rate and
+  /// step.
   std::shared_ptr<Optimizer> optimizer = nullptr;
 };
 

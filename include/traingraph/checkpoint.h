@@ -19,7 +19,7 @@ class TRAINGRAPH_API FileError : public Error {
   using Error::Error;
 };
 
-/// Text of the user's own in a checkpoint, by key.
+/// The user's own text in a checkpoint, by key.
 using Metadata = std::map<std::string, std::string>;
 
 /// A tensor of a graph's state: a parameter ("fc.weights"), a running statistic
@@ -29,17 +29,16 @@ struct StateTensor {
   TensorDescriptor descriptor;
 };
 
-/// How what was given fits the graph. Empty lists: in full.
+/// Says how what was given fits the graph; in full when the lists are empty.
 struct RestoreReport {
-  /// Of the graph, and not given.
+  /// These tensors of the graph were not given.
   std::vector<std::string> missing;
-  /// Given, and not of the graph.
+  /// These were given, and the graph has no such tensors.
   std::vector<std::string> unexpected;
-  /// Of both, and different; each entry says how:
-  /// "fc.weights: float32 (10, 64) in the file, float32 (10, 128) in the
-  /// graph".
+  /// These are of both and differ; each entry says how: "fc.weights: float32
+  /// (10, 64) in the file, float32 (10, 128) in the graph".
   std::vector<std::string> mismatched;
-  /// The user's own, of a file.
+  /// The metadata is the user's own in the file.
   Metadata metadata;
 
   bool fits() const {
@@ -47,7 +46,7 @@ struct RestoreReport {
   }
 };
 
-/// The user's metadata of a checkpoint, or of any safetensors file. Throws
+/// Reads the user's metadata from a checkpoint or any safetensors file. Throws
 /// FileError.
 TRAINGRAPH_API Metadata read_metadata(const std::filesystem::path& path);
 

@@ -35,7 +35,7 @@ class TRAINGRAPH_API Collective {
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
-  /// What reports and errors call it, such as "MPI (MPICH 5.0.2)".
+  /// Reports and errors call it by this name, such as "MPI (MPICH 5.0.2)".
   virtual std::string description() const = 0;
   virtual int rank() const = 0;
   virtual int size() const = 0;
@@ -74,14 +74,14 @@ class TRAINGRAPH_API BlockingCollective : public Collective {
                               std::span<std::byte> all) = 0;
   virtual void broadcast_now(std::span<std::byte> bytes, int root) = 0;
 
-  /// For operations that poll: has this rank given up?
+  /// Tells operations that poll whether this rank was aborted.
   bool is_aborted() const noexcept;
-  /// For destructors of derived classes, as what runs calls their functions:
-  /// abort() if something is under way, then waits until nothing runs. From the
-  /// object's own thread, in `done`, it does not wait.
+  /// Destructors of derived classes call this, as what runs calls their
+  /// functions: it aborts if something is under way, then waits until nothing
+  /// runs. From the object's own thread, in `done`, it does not wait.
   void stop() noexcept;
-  /// The same with an end: false when something still runs. The object must
-  /// stay then.
+  /// Stops with an end to the wait, and returns false when something still
+  /// runs. The object must stay then.
   bool stop_within(std::chrono::milliseconds patience) noexcept;
 
  private:
@@ -97,13 +97,13 @@ class TRAINGRAPH_API BlockingCollective : public Collective {
 TRAINGRAPH_API std::shared_ptr<Collective> fixed_order(
     std::shared_ptr<Collective> collective);
 
-/// Over MPI through the standard ABI of MPI 5.0, whose library is loaded when
-/// this is called: at `library`, else where the environment variable
-/// TRAINGRAPH_MPI_LIBRARY says, else `libmpi_abi.so.1` (`libmpi_abi.1.dylib`)
-/// by the dynamic linker's path. Initializes MPI (MPI_THREAD_MULTIPLE) unless
-/// the program did, and finalizes it at exit then. Collective over the
-/// communicator. Throws DeviceError, which says what to install, when there is
-/// no library.
+/// Communicates over MPI through the standard ABI of MPI 5.0, whose library is
+/// loaded when this is called: at `library`, else where the environment
+/// variable TRAINGRAPH_MPI_LIBRARY says, else `libmpi_abi.so.1`
+/// (`libmpi_abi.1.dylib`) by the dynamic linker's path. Initializes MPI
+/// (MPI_THREAD_MULTIPLE) unless the program did, and finalizes it at exit then.
+/// Collective over the communicator. Throws DeviceError, which says what to
+/// install, when there is no library.
 ///
 /// @param library   path of the library; empty: the search above.
 /// @param communicator   an MPI_Comm of the same library's standard ABI; null:

@@ -13,13 +13,13 @@ namespace traingraph {
 
 class Collective;
 
-/// What execute_gradient() does with the gradients that wait for the update;
-/// the first pass after an update, or after execute(), always replaces. Also
-/// how gradients of several processes become one.
+/// Says what execute_gradient() does with the gradients that wait for the
+/// update; the first pass after an update, or after execute(), always replaces.
+/// Also how gradients of several processes become one.
 enum class GradientAccumulation : std::uint8_t {
   /// Replaces them.
   None,
-  /// As the losses' reduction says, so that the update is that of one batch of
+  /// Follows the losses' reduction, so that the update is that of one batch of
   /// all samples. InvalidArgument where that is not one of the next two.
   ByLoss,
   /// Adds the new ones.
@@ -40,7 +40,7 @@ struct GradientBucket {
 /// Data-parallel training: several processes train the same graph, each on its
 /// part of every batch; see docs/distributed.md.
 struct DataParallel {
-  /// What they talk through; null: there is one process.
+  /// Processes talk through this; null: there is one process.
   std::shared_ptr<Collective> collective = nullptr;
   /// Sum, Mean (each process counts by its samples), or as the losses'
   /// reduction says, which is InvalidArgument where it is neither.
@@ -50,7 +50,7 @@ struct DataParallel {
   std::size_t bucket_bytes = std::size_t{4} << 20;
   /// Seconds that this process waits for the others before an execution fails.
   double collective_timeout = 300;
-  /// Each process keeps the optimizer's buffers of its share of the trained
+  /// Each process keeps the optimizer's buffers of its shard of the trained
   /// elements, and updates these; the others send it theirs after the update
   /// (ZeRO, stage 1). CompiledGraph::save() and read_state_dict() then are
   /// calls that all processes make.
@@ -62,7 +62,7 @@ struct DataParallel {
   /// of all processes, and so have running statistics and gradients. Then
   /// execute_forward() of a training graph is a call that all processes make.
   bool synchronize_batch_norm = false;
-  /// Called on a thread of the device for each bucket, in order, before it is
+  /// A thread of the device calls this for each bucket, in order, before it is
   /// sent. What it throws fails the execution.
   std::function<void(const GradientBucket&)> on_bucket = {};
 };

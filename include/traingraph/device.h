@@ -39,11 +39,11 @@ class TRAINGRAPH_API Device {
   /// Runs the whole pipeline without kernels; results are zeros. For tests.
   static Device null() { return Device(DeviceType::Null); }
 
-  /// What was asked for.
+  /// The type that was asked for.
   DeviceType type() const { return type_; }
-  /// What Any resolved to.
+  /// The type that Any resolved to.
   DeviceType actual_device_type() const;
-  /// "cpu (oneDNN 3.2, 2 threads)".
+  /// Names the device for people: "cpu (oneDNN 3.2, 2 threads)".
   std::string name() const;
   /// Names of the GPUs used; empty for the CPU.
   std::vector<std::string> gpu_devices() const;
@@ -51,9 +51,9 @@ class TRAINGRAPH_API Device {
   bool computes_in(DataType data_type) const;
   /// Waits until all work enqueued so far is over.
   void synchronize() const;
-  /// The same for all devices there are.
+  /// Waits for all devices there are.
   static void synchronize_all();
-  /// Empty when `type` can be used, else why not.
+  /// Says why `type` cannot be used; empty when it can.
   static std::string reason_unavailable(DeviceType type);
 
   bool operator==(const Device& other) const {
@@ -61,7 +61,7 @@ class TRAINGRAPH_API Device {
   }
   const std::shared_ptr<DeviceContext>& context() const& { return context_; }
   std::shared_ptr<DeviceContext> context() const&& { return context_; }
-  /// For the library.
+  /// The library makes devices of contexts with this.
   explicit Device(std::shared_ptr<DeviceContext> context);
 
  private:
@@ -73,9 +73,9 @@ class TRAINGRAPH_API Device {
 /// the processors of the affinity mask, or as many as the CPU quota of the
 /// container pays for, whichever is less.
 TRAINGRAPH_API int num_threads();
-/// For graphs that are compiled from now on; those that are compiled keep their
-/// device, and share no parameters with graphs on the new one. Throws
-/// InvalidArgument unless 1 <= count <= 1024.
+/// Sets the threads of graphs that are compiled from now on; those that are
+/// compiled keep their device, and share no parameters with graphs on the new
+/// one. Throws InvalidArgument unless 1 <= count <= 1024.
 TRAINGRAPH_API void set_num_threads(int count);
 
 }  // namespace traingraph

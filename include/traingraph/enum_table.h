@@ -41,7 +41,7 @@ struct EnumTable;
   ;
 #include "traingraph/enums.inc"
 
-/// Null for a number that is no case.
+/// Returns null for a number that is no case.
 template <class Enum>
 constexpr const EnumCase<Enum>* find_case(Enum value) {
   const auto& cases = EnumTable<Enum>::kCases;

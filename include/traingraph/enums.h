@@ -26,7 +26,7 @@ namespace traingraph {
 #define TRAINGRAPH_END_ENUM
 #include "traingraph/enums.inc"
 
-/// True for the operations of ArithmeticOperation that take one operand.
+/// Tells the operations that take one operand from those that take two.
 TRAINGRAPH_API bool is_unary(ArithmeticOperation operation);
 
 }  // namespace traingraph

@@ -26,8 +26,8 @@ struct OutputView {
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;
 
-  /// The same as numbers of the output's own type: values<float16>(). Throws
-  /// DTypeError for other types.
+  /// Gives the values as numbers of the output's own type: values<float16>().
+  /// Throws DTypeError for other types.
   template <Element T>
   std::span<const T> values() const;
   /// values<float>().
@@ -61,21 +61,21 @@ class TRAINGRAPH_API ExecutionResult {
   /// is none, or one of them has no reduction.
   float loss() const;
   bool has_loss() const;
-  /// Each loss under its layer's name ("mse:2" for the layer's second node),
-  /// in the order of the nodes.
+  /// The losses are listed under their layers' names ("mse:2" for the layer's
+  /// second node), in the order of the nodes.
   std::vector<OutputView> losses() const;
-  /// One of them. Throws InvalidArgument, listing the labels, when there is no
-  /// such loss, StateError when it has no reduction.
+  /// Returns one of losses(). Throws InvalidArgument, listing the names, when
+  /// there is no such loss, StateError when it has no reduction.
   float loss(std::string_view name) const;
-  /// Declared outputs, in the order of their names.
+  /// The declared outputs come in the order of their names.
   std::vector<OutputView> outputs() const;
   /// Throws InvalidArgument, listing the names, when there is no such output.
   OutputView output(std::string_view name) const;
   /// Seconds on the device; 0 without profiling.
   double execution_time() const;
-  /// Empty without per-layer profiling. Layers that the device runs as one
-  /// piece (fused ones; on the GPU a whole phase) share its measured time by
-  /// what they are estimated to cost.
+  /// The list is empty without per-layer profiling. Layers that the device runs
+  /// as one piece (fused ones; on the GPU a whole phase) share its measured
+  /// time by what they are estimated to cost.
   std::vector<LayerTime> layer_times() const;
 
   explicit ExecutionResult(std::shared_ptr<ExecutionState> state)
@@ -89,7 +89,8 @@ class TRAINGRAPH_API Execution {
  public:
   /// Blocks until the work is over; rethrows its error.
   void wait() const;
-  /// False when the time ran out first. Rethrows the error when it did not.
+  /// Returns false when the time ran out first. Rethrows the error when it did
+  /// not.
   bool wait_for(std::chrono::duration<double> timeout) const;
   bool done() const;
   /// Drops the work, and what depends on it, if it has not begun: it ends with
@@ -97,17 +98,17 @@ class TRAINGRAPH_API Execution {
   /// has begun finishes. True when it was dropped, by this call or before.
   bool cancel() const;
   bool cancelled() const;
-  /// Null while running and after success; never blocks.
+  /// Is null while running and after success; never blocks.
   std::exception_ptr exception() const;
-  /// wait(), then the result.
+  /// Waits, then returns the result.
   ExecutionResult result() const;
   ExecutionResult get() const { return result(); }
   /// Calls `callback` once, on the device's callback thread, or at once here
   /// when the work is over. What it throws is reported on stderr and dropped.
   void add_done_callback(std::function<void(const Execution&)> callback) const;
 
-  /// Of nothing: a place for one to come, as one that was moved from. All calls
-  /// but valid() throw StateError.
+  /// Makes a place for an execution to come, like one that was moved from. All
+  /// calls but valid() throw StateError.
   Execution() = default;
   bool valid() const noexcept { return state_ != nullptr; }
 

@@ -22,7 +22,7 @@ struct GraphState;
 struct NodeOptions {
   /// The optimizer skips this layer's parameters; gradients still flow.
   bool disable_update = false;
-  /// Labels of a loss layer.
+  /// Returns the labels of a loss layer.
   std::vector<Tensor> loss_labels = {};
 };
 
@@ -45,7 +45,7 @@ class TRAINGRAPH_API Graph {
                          std::vector<Tensor> inputs, std::string name = {},
                          Phase phase = Phase::Forward);
 
-  /// Same elements, other shape; one size may be -1.
+  /// Gives the same elements another shape; one size may be -1.
   Tensor reshape(Shape shape, const Tensor& source);
   /// Result axis k is source axis axes[k].
   Tensor transpose(Shape axes, const Tensor& source);
@@ -113,9 +113,9 @@ class TRAINGRAPH_API Graph {
       const Tensor& state_gradient = {}, const SingleGateRNNInputs& inputs = {},
       const SingleGateRNNDescriptor& descriptor = {}, std::string name = {});
 
-  /// Every layer once, in the order of its first node.
+  /// Lists every layer once, in the order of first nodes.
   std::vector<LayerPtr> layers() const;
-  /// Empty for a layer that is not in the graph.
+  /// The lists are empty for a layer that is not in the graph.
   std::vector<Tensor> source_tensors(const Layer& layer) const;
   std::vector<Tensor> result_tensors(const Layer& layer) const;
   /// Device it was compiled for.

@@ -16,8 +16,8 @@ namespace traingraph {
 struct ListedValue {
   std::string name;
   TensorDescriptor descriptor;
-  /// "input": given with every execution; "variable": a parameter or a running
-  /// statistic; "constant": fixed at compile; "result": of a node.
+  /// The kind is "input": given with every execution; "variable": a parameter
+  /// or a running statistic; "constant": fixed at compile; "result": of a node.
   std::string_view role;
   /// The user's tensor; empty for what only ops inside a layer see.
   Tensor tensor = {};
@@ -41,9 +41,10 @@ struct GraphListing {
   using Names = std::map<std::string, int>;
   std::vector<ListedValue> values;
   std::vector<ListedNode> nodes;
-  /// As they were declared: places in `values`.
+  /// The declared names stand for places in `values`.
   Names inputs, labels, outputs;
-  /// The last result of the last graph, before the loss; -1: none.
+  /// The output is the last result of the last graph, before the loss; -1:
+  /// none.
   int result = -1;
 };
 

@@ -73,7 +73,7 @@ struct float16 {
   static constexpr std::uint32_t kTooLarge = 0x477ff000u;  // 65520
   static constexpr std::uint32_t kHalf = 0x3f000000u;      // 0.5f
 
-  /// By masks: compilers make branches of ?: here.
+  /// Selects by masks, since compilers make branches of ?: here.
   static constexpr std::uint32_t select(bool first, std::uint32_t a,
                                         std::uint32_t b) {
     const std::uint32_t mask = 0u - static_cast<std::uint32_t>(first);

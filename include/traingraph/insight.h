@@ -20,27 +20,29 @@ namespace traingraph {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What the device can do at most; measured once per process, when a profile
-/// first asks. kUnknown where the device cannot tell.
+/// Peaks are what the device can do at most; they are measured once per
+/// process, when a profile first asks. kUnknown where the device cannot tell.
 struct DevicePeaks {
   double flops = kUnknown;      // float32 operations per second
   double bandwidth = kUnknown;  // bytes per second from and to memory
 };
 
-/// One phase of a layer, or a sum of such.
+/// The cost of one phase of a layer, or a sum of such.
 struct LayerCost {
   /// Arithmetic that the ops cannot avoid; a multiplication and an addition
   /// are two.
   double flops = 0;
-  /// What units read and write, each storage once per unit (twice if it is read
-  /// back), as laid out; of a fused unit divided by what its ops move alone.
+  /// Counts what units read and write, each storage once per unit (twice if it
+  /// is read back), as laid out; that of a fused unit is divided by what its
+  /// ops move alone.
   double bytes = 0;
   /// Measured, the median of several runs; 0 in a report. A fused unit's are
   /// divided by estimated cost.
   double seconds = 0;
-  /// Between the first and third quartile of several runs; 0 of one.
+  /// The spread is that between the first and third quartile of several runs; 0
+  /// of one.
   double spread = 0;
-  /// What the units would take at the device's peaks: for each the longer of
+  /// The units would take this at the device's peaks: for each the longer of
   /// flops and bytes. kUnknown in a report, or without peaks.
   double limit_seconds = kUnknown;
 
@@ -68,14 +70,14 @@ struct TRAINGRAPH_API LayerRow {
   std::string layout;  // of its forward results: "plain", "nChw16c", "nhwc"
   int reorders = 0;    // units that only change layouts for this layer
 
-  /// All phases.
+  /// Sums up all phases.
   LayerCost cost() const;
 };
 
 struct UnitSpan {
   std::string name;  // names of its layers, at most 32: "conv + relu"
   std::string ops;   // "convolution_2d + activation", or "reorder"
-  /// "forward", "gradient" or "update": its first op's.
+  /// The phase of the first op: "forward", "gradient" or "update".
   std::string_view phase;
   std::vector<int> rows;  // of its layers, ascending
   bool is_reorder = false;
@@ -86,7 +88,7 @@ struct UnitSpan {
   double start = 0;  // seconds after the first unit's start
 };
 
-/// Bytes of a plan's arena that hold one thing during some units.
+/// A span is the bytes of a plan's arena that hold one thing during some units.
 struct MemorySpan {
   std::string name;
   /// "forward", "saved" (from forward for gradient), "gradient", "parameter
@@ -107,19 +109,20 @@ struct BucketSpan {
   int sent_before = 0, needed_before = 0;
 };
 
-/// What a run did for the exchange with other processes, before a unit.
+/// A span is what a run did for the exchange with other processes, before a
+/// unit.
 struct ExchangeSpan {
   std::string name;  // "samples of all ranks", "gradients 0 (head/weights)"
-  /// "send": the device hands it over, hooks included; "transfer": until it is
-  /// there, while units run; "wait": the device waits for that.
+  /// The kind is "send": the device hands it over, hooks included; "transfer":
+  /// until it is there, while units run; "wait": the device waits for that.
   std::string_view kind;
   int before = 0;
   std::size_t bytes = 0;
   double start = 0, seconds = 0;  // after the first unit's start
 };
 
-/// What a step will take when several processes have a batch each of the size
-/// that was reported or profiled; the model is in docs/scaling.md.
+/// Scaling is what a step will take when several processes have a batch each of
+/// the size that was reported or profiled; the model is in docs/scaling.md.
 struct Scaling {
   int ranks = 1;
   double step_seconds = 0;
@@ -135,8 +138,8 @@ struct BatchPlans {
   int sizes = 0;                // of batches
   std::size_t bytes = 0;        // of the host that they take, estimated
   std::size_t limit_bytes = 0;  // CompileOptions::batch_plans_bytes
-  /// How many have made room for others, and are made anew when they are
-  /// needed: a number that grows is time lost.
+  /// Counts the plans that have made room for others, and are made anew when
+  /// they are needed: a number that grows is time lost.
   std::int64_t evictions = 0;
 };
 
@@ -152,21 +155,23 @@ struct TRAINGRAPH_API Report {
   /// Casts between floats of 32 and 16 bits, and those of them that are units
   /// of their own: the others are part of what is before or behind them.
   int casts = 0, cast_units = 0;
-  /// What the device does otherwise than it was asked to; where ranks sum.
+  /// Notes say what the device does otherwise than it was asked to, and where
+  /// ranks sum.
   std::vector<std::string> notes;
   BatchPlans batch_plans;
-  /// In the order of sending; empty unless it was compiled with a collective or
-  /// a hook. Only then limits of units are known: measured once per process.
+  /// Buckets come in the order of sending; there are none unless the graph was
+  /// compiled with a collective or a hook. Only then limits of units are known:
+  /// measured once per process.
   std::vector<BucketSpan> buckets;
   bool shard_optimizer = false;         // DataParallel::shard_optimizer
   bool synchronize_batch_norm = false;  // DataParallel's, where there is some
 
-  /// As if each unit took its limit, which is less than it does.
+  /// Models a step as if each unit took its limit, which is less than it does.
   /// @param bandwidth   bytes per second that a process sends and, at the same
   ///     time, receives.
   /// @param latency   seconds of a message of no bytes.
   /// Throws InvalidArgument; StateError where there are no buckets or limits;
-  /// UnsupportedError where processes share out the optimizer.
+  /// UnsupportedError where processes shard the optimizer.
   Scaling scaling(int ranks, double bandwidth, double latency) const;
 };
 
@@ -187,7 +192,7 @@ struct TRAINGRAPH_API Profile {
   bool synchronize_batch_norm = false;  // DataParallel's, where there is some
   std::vector<ExchangeSpan> exchange;
 
-  /// With the time that each unit took; else as Report's.
+  /// Models a step with the time that each unit took; else as Report's.
   Scaling scaling(int ranks, double bandwidth, double latency) const;
 };
 

@@ -9,7 +9,7 @@
 
 namespace traingraph {
 
-/// Which rows of a table come first: as they were declared, or the largest.
+/// Rows of a table come as they were declared, or the largest first.
 enum class RowOrder : std::uint8_t {
   Declared,
   Seconds,

@@ -19,14 +19,14 @@ TRAINGRAPH_API void set_interrupt_check(InterruptCheck check) noexcept;
 
 /// While one lives, what its thread enqueues can be dropped all at once: by a
 /// host language that ends, say, which has no use for it any more.
-class TRAINGRAPH_API Droppable {
+class TRAINGRAPH_API CancelScope {
  public:
-  Droppable() noexcept;
-  ~Droppable();
-  Droppable(const Droppable&) = delete;
-  Droppable& operator=(const Droppable&) = delete;
-  /// Of all threads, and as far as it has not begun.
-  static void drop_waiting() noexcept;
+  CancelScope() noexcept;
+  ~CancelScope();
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+  /// Drops the work of all threads, as far as it has not begun.
+  static void cancel_waiting() noexcept;
 };
 
 }  // namespace traingraph

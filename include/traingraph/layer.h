@@ -28,20 +28,20 @@ class TRAINGRAPH_API Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// Unique in the process.
+  /// The id is unique in the process.
   std::uint64_t layer_id() const { return id_; }
-  /// Unique in its graph; errors, reports and pictures use it, and parameters
-  /// are named after it: "fc.weights". A layer without a name of its own gets
-  /// its class's with its first node: "fully_connected", then
+  /// The name is unique in its graph; errors, reports and pictures use it, and
+  /// parameters are named after it: "fc.weights". A layer without a name of
+  /// its own gets its class's with its first node: "fully_connected", then
   /// "fully_connected_2" and so on, in the order of nodes.
   const std::string& name() const& { return name_; }
   std::string name() const&& { return name_; }
-  /// Empty: the class's again. Throws StateError once the layer is part of a
-  /// graph: names are what checkpoints and reports go by.
+  /// An empty name gives the class's back. Throws StateError once the layer is
+  /// part of a graph: names are what checkpoints and reports go by.
   void set_name(std::string name);
-  /// With CompileOptions::debug_layers: result and gradient tensors of this
-  /// layer are readable on the host after each execution. Read by compile(),
-  /// as set_updatable().
+  /// Under CompileOptions::debug_layers, result and gradient tensors of this
+  /// layer are readable on the host after each execution. Read by compile(), as
+  /// set_updatable().
   bool is_debugging_enabled = false;
   /// The float type that this layer computes in and gives its results in,
   /// whatever CompileOptions::precision is; empty: what that says. Losses stay
@@ -49,14 +49,14 @@ class TRAINGRAPH_API Layer {
   void set_compute_type(std::optional<DataType> type);
   std::optional<DataType> compute_type() const { return compute_type_; }
 
-  /// Where the layer runs: the device of the last compile of a graph that it
-  /// is part of. Empty before.
+  /// The layer runs on the device of the last compile of a graph that it is
+  /// part of. Empty before.
   std::optional<DeviceType> device_type() const { return device_type_; }
   /// May a source of a layer of this class have this type on this device? Each
   /// class answers for itself, this one for all: may a source of any layer?
   static bool supports_data_type(DataType data_type, const Device& device);
 
-  /// What an optimizer may train, in a fixed order.
+  /// Lists what an optimizer may train, in a fixed order.
   virtual std::vector<TensorParameter> parameters() const { return {}; }
   /// Tensors that training changes but no optimizer does (running statistics).
   virtual std::vector<Tensor> statistics() const { return {}; }

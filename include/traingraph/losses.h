@@ -37,21 +37,21 @@
 
 namespace traingraph {
 
-/// Checked by the layer: InvalidArgument, also for fields that the loss does
-/// not use.
+/// The layer checks all fields, also those that the loss does not use, and
+/// throws InvalidArgument.
 struct TRAINGRAPH_API LossDescriptor {
   LossType loss_type = LossType::MeanSquaredError;
-  /// None, Sum or Mean.
+  /// The reduction is None, Sum or Mean.
   ReductionType reduction_type = ReductionType::Mean;
   float weight = 1;
-  /// The three cross-entropies; in [0, 1].
+  /// The three cross-entropies smooth labels by this; in [0, 1].
   float label_smoothing = 0;
-  /// The two class losses: K of the smoothing when above 1. Without smoothing
-  /// it must be the size of axis 1.
+  /// The two class losses take it as K of the smoothing when above 1. Without
+  /// smoothing it must be the size of axis 1.
   std::int64_t class_count = 1;
-  /// Log; at least 0.
+  /// Log adds this to its arguments; at least 0.
   float epsilon = 1e-7f;
-  /// Huber; above 0.
+  /// Huber is linear beyond this; above 0.
   float delta = 1;
   /// The two class losses, with labels that are indices of classes: where a
   /// label is this, there is no loss and no gradient.
@@ -76,15 +76,15 @@ class TRAINGRAPH_API Loss : public Layer {
   explicit Loss(LossDescriptor descriptor, Tensor weights = {},
                 Tensor class_weights = {});
   LossDescriptor descriptor() const { return descriptor_; }
-  /// Empty without weights.
+  /// The tensor is empty without weights.
   const Tensor& weights() const& { return weights_; }
   Tensor weights() const&& { return weights_; }
-  /// Empty without weights of classes.
+  /// The tensor is empty without weights of classes.
   const Tensor& class_weights() const& { return class_weights_; }
   Tensor class_weights() const&& { return class_weights_; }
   bool is_loss() const override { return true; }
   std::vector<Tensor> extra_sources() const override;
-  /// The same with these weights, which a graph declares.
+  /// Gives the extra sources with these weights, which a graph declares.
   virtual std::vector<Tensor> extra_sources_with(const Tensor& weights) const;
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);

@@ -10,19 +10,20 @@
 
 namespace traingraph {
 
-/// One plan's arena. Categories overlap in time, so they do not add up to
+/// The memory of one plan. Categories overlap in time, so they do not add up to
 /// arena_bytes; arena_bytes is what is allocated.
 struct PlanMemory {
   std::size_t arena_bytes = 0;
-  /// Largest number of bytes alive at one time: no plan can be smaller.
+  /// No plan can be smaller than the most bytes alive at one time.
   std::size_t live_peak_bytes = 0;
-  /// Arena without any reuse.
+  /// The arena would have this size without any reuse.
   std::size_t unplanned_bytes = 0;
-  /// Kept from the forward for the gradient.
+  /// These bytes are kept from the forward for the gradient.
   std::size_t saved_bytes = 0;
-  /// All parameter gradients; in the phase plan one block.
+  /// Parameter gradients take these bytes; in the phase plan they are one
+  /// block.
   std::size_t gradient_bytes = 0;
-  /// Scratch of single units.
+  /// Single units take these bytes as scratch.
   std::size_t workspace_bytes = 0;
   bool is_allocated = false;
 };
@@ -44,21 +45,21 @@ struct TRAINGRAPH_API MemoryReport {
   PlanMemory inference;  // forward_for_inference, and inference graphs
   /// Transfer buffers of executions in flight; not part of the sums below.
   std::size_t staging_bytes = 0;
-  /// What the device's engine (MPSGraph) holds besides our buffers, for all
+  /// The device's engine (MPSGraph) holds this besides our buffers, for all
   /// graphs of the process: measured now, not knowable before a run. 0 on
   /// devices that hold nothing.
   std::size_t engine_bytes = 0;
-  /// Persistent bytes, always allocated by the first execution.
+  /// Persistent bytes are always allocated by the first execution.
   std::size_t persistent_bytes = 0;
   /// Sum over the arenas that have been allocated so far, as planned ...
   std::size_t predicted_bytes = 0;
-  /// ... and as counted by the device. Equal.
+  /// The device counts the same bytes.
   std::size_t allocated_bytes = 0;
 
   /// persistent_bytes plus the arenas of the plans that will be used.
   std::size_t total_bytes(bool with_step, bool with_phases = false,
                           bool with_inference = false) const;
-  /// A table for people.
+  /// Formats a table for people.
   std::string to_string() const;
 };
 

@@ -220,7 +220,7 @@ struct SliceGradientAttrs {
                     TRAINGRAPH_REQUIRED(shape))
 };
 
-/// before/after: one entry per axis.
+/// Lists before/after have one entry per axis.
 struct PadAttrs {
   PaddingType type = PaddingType::Zero;
   Shape before, after;
@@ -230,7 +230,7 @@ struct PadAttrs {
                     TRAINGRAPH_FIELD(value))
 };
 
-/// What every update does to the raw gradient first: clip by value (when the
+/// Every update does this to the raw gradient first: clip by value (when the
 /// run-time switch is on), rescale, regularise. Rates count lr_scale times.
 #define TRAINGRAPH_UPDATE_MEMBERS                                    \
   float gradient_rescale = 1;                                        \

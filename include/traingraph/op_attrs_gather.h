@@ -8,8 +8,8 @@
 
 namespace traingraph {
 
-/// What becomes of elements that several sources name: the last of them, with
-/// ReductionType::None, or all added up, with Sum.
+/// The reduction says what becomes of elements that several sources name: the
+/// last of them, with ReductionType::None, or all added up, with Sum.
 struct ScatterAttrs {
   std::int64_t axis = 1;
   ReductionType reduction_type = ReductionType::None;

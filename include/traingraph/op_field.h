@@ -30,8 +30,7 @@ struct Field {
   Member Struct::* member;
   static constexpr bool kIsRequired = false;
 };
-/// The same of one without a default that anyone could mean: bindings ask for
-/// it.
+/// A field without a default that anyone could mean: bindings ask for it.
 template <class Struct, class Member>
 struct RequiredField {
   const char* name;

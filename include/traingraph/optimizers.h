@@ -17,7 +17,7 @@
 
 namespace traingraph {
 
-/// What all optimizers share. A raw gradient G (summed over the batch) becomes
+/// All optimizers share these. A raw gradient G (summed over the batch) becomes
 /// clip(G) when clipping is on, times gradient_rescale, plus the derivative of
 /// the regularization (L1: scale * sign(p), L2: scale * p). InvalidArgument for
 /// fields that the chosen types do not use.
@@ -30,7 +30,7 @@ struct OptimizerDescriptor {
   float gradient_clip_max = 1;
   float gradient_clip_min = -1;
   float maximum_clipping_norm = 1;
-  /// Not 0: replaces the computed global norm.
+  /// A value other than 0 replaces the computed global norm.
   float custom_global_norm = 0;
   RegularizationType regularization_type = RegularizationType::None;
   float regularization_scale = 0;
@@ -40,7 +40,7 @@ struct OptimizerDescriptor {
 class TRAINGRAPH_API Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// As given; applies_gradient_clipping is never empty.
+  /// The descriptor is as given; applies_gradient_clipping is never empty.
   OptimizerDescriptor descriptor() const { return descriptor_; }
 
   /// All take effect at the next update that is enqueued.
@@ -68,15 +68,15 @@ class TRAINGRAPH_API Optimizer {
   float corrected_rate() const {
     return corrected(learning_rate(), time_step());
   }
-  /// The same for any update: what the rate of one with this time step is, and
-  /// what a rate then becomes.
+  /// Give the rate of an update with this time step, and what a rate then
+  /// becomes.
   float learning_rate_at(std::uint64_t time_step) const;
   virtual float corrected(float rate, std::uint64_t /*time_step*/) const {
     return rate;
   }
   /// A copy that shares nothing.
   virtual std::unique_ptr<Optimizer> clone() const = 0;
-  /// The same rule with the same hyperparameters, at the same time step.
+  /// Equal ones have the same rule and hyperparameters, at the same time step.
   bool operator==(const Optimizer& other) const;
 
  protected:

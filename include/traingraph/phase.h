@@ -6,8 +6,8 @@
 
 namespace traingraph {
 
-/// When a node runs. A step is Forward, Gradient, Update; nothing reads what a
-/// later phase computes.
+/// Phases say when nodes run. A step is Forward, Gradient, Update; nothing
+/// reads what a later phase computes.
 enum class Phase : std::uint8_t { Forward, Gradient, Update };
 
 }  // namespace traingraph

@@ -58,14 +58,15 @@ inline void* this_library() {
   return reinterpret_cast<void*>(&library_version);
 }
 
-/// What Python knows a capsule's type by; alive as long as the process.
+/// Python knows a capsule's type by this name, which lives as long as the
+/// process.
 template <SharedWithPython T>
 const char* capsule_name() {
   static const std::string name = std::string(kPrefix) + kPythonName<T>;
   return name.c_str();
 }
 
-/// Null, with a Python error, when there is no memory.
+/// Returns null, with a Python error, when there is no memory.
 template <SharedWithPython T>
 PyObject* make_capsule(const T& object) {
   auto copy = std::make_unique<T>(object);
@@ -106,7 +107,8 @@ inline bool require_ours(PyObject* capsule) {
   return true;
 }
 
-/// What a capsule of the package points to; null, with a Python error set.
+/// Returns what a capsule of the package points to; null, with a Python error
+/// set.
 inline void* package_pointer(const char* attribute, const char* name) {
   const Reference module(PyImport_ImportModule("traingraph"));
   const Reference core(module ? PyObject_GetAttrString(module.get(), "_core")

@@ -14,8 +14,8 @@
 
 namespace traingraph {
 
-/// From now on functions of this module raise traingraph.ShapeError and its
-/// kin. Call it in PYBIND11_MODULE.
+/// Lets functions of this module raise traingraph.ShapeError and its kin. Call
+/// it in PYBIND11_MODULE.
 inline void raise_errors_of_package() {
   pybind11::register_local_exception_translator(
       // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's type

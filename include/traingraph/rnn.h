@@ -48,7 +48,7 @@ struct TRAINGRAPH_API LSTMOpDescriptor {
   ActivationType forget_gate_activation = ActivationType::Sigmoid;
   ActivationType cell_gate_activation = ActivationType::Tanh;
   ActivationType output_gate_activation = ActivationType::Sigmoid;
-  /// Of the cell.
+  /// The cell goes through this.
   ActivationType activation = ActivationType::Tanh;
 
   /// Throws InvalidArgument.

@@ -24,9 +24,9 @@ struct TensorState;
 
 class TRAINGRAPH_API Tensor {
  public:
-  /// No tensor.
+  /// Makes a handle to no tensor.
   Tensor() = default;
-  /// A tensor without data. Throws ShapeError on a size below 1,
+  /// Makes a tensor without data. Throws ShapeError on a size below 1,
   /// InvalidArgument on a batch axis that the shape does not have.
   explicit Tensor(TensorDescriptor descriptor, std::string name = {},
                   std::optional<int> batch_axis = 0);
@@ -75,15 +75,15 @@ class TRAINGRAPH_API Tensor {
   std::uint64_t tensor_id() const;  // unique in the process
   const TensorDescriptor& descriptor() const&;
   TensorDescriptor descriptor() const&& { return descriptor(); }
-  /// What sequences() was given; empty for other tensors.
+  /// Returns what sequences() was given; empty for other tensors.
   std::optional<SequenceDescriptor> sequence_descriptor() const;
   const Shape& shape() const& { return descriptor().shape; }
   Shape shape() const&& { return descriptor().shape; }
   DataType data_type() const { return descriptor().data_type; }
-  /// For inputs and labels: the axis whose size is the batch, or a whole
-  /// multiple of it, such as all time steps of its sequences; empty when the
-  /// tensor is the same at any batch size. Parameters and constants are,
-  /// whatever this says; results of nodes follow their sources.
+  /// The batch axis of inputs and labels is the one whose size is the batch, or
+  /// a whole multiple of it, such as all time steps of its sequences; empty
+  /// when the tensor is the same at any batch size. Parameters and constants
+  /// are, whatever this says; results of nodes follow their sources.
   std::optional<int> batch_axis() const;
   std::string name() const;  // default: "data" and the id
   void set_name(std::string name);
@@ -93,12 +93,12 @@ class TRAINGRAPH_API Tensor {
   /// executions do not. Throws the error of what should have computed it.
   std::span<const std::byte> data() const&;
   std::span<const std::byte> data() const&& = delete;  // keep the tensor
-  /// The same in memory of the caller's. Throws StateError when there is none,
-  /// ShapeError when `out` is too small.
+  /// Copies the data to memory of the caller's. Throws StateError when there is
+  /// none, ShapeError when `out` is too small.
   void copy_data(std::span<std::byte> out) const;
   bool has_data() const;                           // on the host or on a device
   std::shared_ptr<const void> data_owner() const;  // keeps its memory alive
-  /// data() as numbers of its type: values<float16>(). Else DTypeError.
+  /// Casts data() to numbers of its type, values<float16>(), else DTypeError.
   template <Element T>
   std::span<const T> values() const&;
   template <Element T>
@@ -112,13 +112,13 @@ class TRAINGRAPH_API Tensor {
   void set_data(const TensorData& data) const;
   /// Device that holds a copy, if any.
   std::optional<Device> device() const;
-  /// No NaN and no infinity in data(); true without data.
+  /// Checks that data() has no NaN and no infinity; true without data.
   bool has_valid_numerics() const;
 
   /// Device to host, as data() does. Throws StateError when no device holds the
   /// tensor.
   void synchronize_data() const;
-  /// Device to `out` (ML Compute's copyDataFromDeviceMemoryToBytes).
+  /// Reads the device (ML Compute's copyDataFromDeviceMemoryToBytes).
   void copy_data_from_device_memory(std::span<std::byte> out) const;
   /// set_data(); ML Compute's name. It reaches `device` at once when that holds
   /// the tensor, else when a graph is compiled for it.
@@ -129,12 +129,12 @@ class TRAINGRAPH_API Tensor {
   std::vector<OptimizerData> optimizer_data() const;
   /// Keeps these on the host: an optimizer compiled later goes on from them.
   void synchronize_optimizer_data() const;
-  /// The same buffers on the device; empty before an optimizer was compiled.
+  /// Lists the device's buffers; empty before an optimizer was compiled.
   std::vector<TensorOptimizerDeviceData> optimizer_device_data() const;
-  /// Host to device; one entry per buffer, in the optimizer's order. With
-  /// `device_data`, buffers of a parameter of this size, these are copied
-  /// instead, as they are after the work enqueued so far; `data` may be empty
-  /// then, and does not count.
+  /// Copies from the host to the device; there is one entry per buffer, in the
+  /// optimizer's order. With `device_data`, buffers of a parameter of this
+  /// size, these are copied instead, as they are after the work enqueued so
+  /// far; `data` may be empty then, and does not count.
   void bind_optimizer_data(
       std::span<const TensorData> data,
       std::span<const TensorOptimizerDeviceData> device_data = {}) const;
@@ -149,7 +149,7 @@ class TRAINGRAPH_API Tensor {
   /// `axis`, of one per index on it.
   Tensor quantized(DataType type, const Tensor& scale, const Tensor& bias,
                    std::optional<int> axis = std::nullopt) const;
-  /// The reverse, (q - bias) scale, to float32.
+  /// Reverses this to float32, (q - bias) scale.
   Tensor dequantized(DataType type, float scale, std::int64_t bias) const;
   Tensor dequantized(DataType type, const Tensor& scale, const Tensor& bias,
                      std::optional<int> axis = std::nullopt) const;
@@ -184,7 +184,7 @@ class TRAINGRAPH_API TensorParameter {
   const Tensor& tensor_or_none() const&;
   Tensor tensor_or_none() const&& { return tensor_or_none(); }
   bool is_updatable() const;
-  /// Read by compile(): graphs that were compiled before refuse to train on
+  /// compile() reads this: graphs that were compiled before refuse to train on
   /// (StateError) until they are compiled again.
   void set_updatable(bool updatable);
 
@@ -196,7 +196,7 @@ class TRAINGRAPH_API TensorParameter {
 /// Global random seed of initializers and dropout.
 struct TRAINGRAPH_API Platform {
   static void set_rng_seed(std::int64_t seed);
-  /// Empty until a seed was set.
+  /// The seed is empty until one was set.
   static std::optional<std::int64_t> rng_seed();
 };
 

@@ -50,7 +50,7 @@ struct TRAINGRAPH_API TensorData {
   std::size_t length = 0;  // bytes
   bool is_immutable = false;
   std::shared_ptr<void> owner;
-  /// What the memory holds, when the caller knows; then it is checked.
+  /// Says what the memory holds, when the caller knows; then it is checked.
   std::optional<TensorDescriptor> descriptor;
   /// The type alone, as constructors of numbers set it; checked as well.
   std::optional<DataType> element_type;
@@ -95,13 +95,13 @@ struct OptimizerData {
 /// bind_optimizer_data(). Keeps the memory alive.
 class TRAINGRAPH_API TensorOptimizerDeviceData {
  public:
-  /// "momentum", "velocity" ...
+  /// Names the buffer: "momentum", "velocity" ...
   const std::string& name() const& { return name_; }
   std::string name() const&& { return name_; }
   std::size_t size_in_bytes() const;
   Device device() const;
 
-  /// For the library.
+  /// The library makes these.
   TensorOptimizerDeviceData(std::string name,
                             std::shared_ptr<DeviceStorage> storage);
   const std::shared_ptr<DeviceStorage>& storage() const& { return storage_; }

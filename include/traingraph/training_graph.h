@@ -38,10 +38,10 @@ namespace traingraph {
 struct Session;  // everything behind a compiled graph;
                  // src/runtime/session/session.h
 
-/// name -> tensor, at declaration.
+/// A declaration maps names to tensors.
 using TensorMap = std::map<std::string, Tensor>;
 
-/// name -> host memory, at execution.
+/// An execution gets host memory by name.
 struct NamedData {
   std::string_view name;
   TensorData data;
@@ -73,14 +73,16 @@ struct CompileOptions {
   bool disable_layer_fusion = false;
   /// The graph will be joined with others by link().
   bool link_graphs = false;
-  /// Also the gradients of inputs that only have input tensors as sources.
+  /// Computes also the gradients of inputs that only have input tensors as
+  /// sources.
   bool compute_all_gradients = false;
   /// Training graphs: execute_gradient() can add gradients up, and has memory
   /// for that, as many floats as the trained parameters have. So have graphs
   /// that are linked, without it.
   bool accumulate_gradients = false;
-  /// What is computed and stored in 16 bits; see docs/precision.md. Throws
-  /// UnsupportedError where the device has no such products.
+  /// The precision says what is computed and stored in 16 bits; see
+  /// docs/precision.md. Throws UnsupportedError where the device has no such
+  /// products.
   Precision precision = Precision::Float32;
   /// Off: every buffer of an arena gets its own bytes.
   bool reuse_memory = true;
@@ -91,17 +93,17 @@ struct CompileOptions {
   /// ends work that keeps the display waiting. A cut costs memory: what crosses
   /// it is stored. 0: each phase, or the whole step, is one piece.
   double max_gpu_ms = 500;
-  /// Memory of the host for plans of smaller batches than the compiled one.
-  /// Each is made when a batch of its size first runs, in less than the time of
-  /// a step; where they take more, as estimated, those that ran longest ago
-  /// make room (Report::batch_plans). The newest is always kept.
+  /// Plans of smaller batches than the compiled one take at most this memory of
+  /// the host. Each is made when a batch of its size first runs, in less than
+  /// the time of a step; where they take more, as estimated, those that ran
+  /// longest ago make room (Report::batch_plans). The newest is always kept.
   std::size_t batch_plans_bytes = std::size_t{1} << 30;
   /// Runs every op on this device as well, with the same operands, and fails
   /// an execution with a DeviceError that names the first tensor of floats that
   /// differs by more than `verify_tolerance` times the largest magnitude in
   /// it. Slow; memory is not reused.
   std::optional<Device> verify = std::nullopt;
-  /// Empty: 1e-3, and 8 units of rounding where 16 bits are mixed in.
+  /// The default is 1e-3, and 8 units of rounding where 16 bits are mixed in.
   std::optional<double> verify_tolerance = std::nullopt;
   /// Training graphs on the CPU. compile() then waits for all processes, and
   /// gives them the parameters, optimizer state and seed of rank 0.
@@ -128,19 +130,20 @@ struct ExecuteOptions {
   /// its error.
   bool synchronous = false;
   bool profiling = false;
-  /// Forward only, in inference form (dropout off, running statistics). Bound
-  /// labels count when the call is given no data at all.
+  /// Runs the forward phase in inference form (dropout off, running
+  /// statistics). Bound labels count when the call is given no data at all.
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
-  /// execute_gradient(), with CompileOptions::accumulate_gradients. A pass
-  /// that fails fails all that add to it, and the update: begin anew.
+  /// execute_gradient() reads this, with CompileOptions::accumulate_gradients.
+  /// A pass that fails fails all that add to it, and the update: begin anew.
   GradientAccumulation accumulate = GradientAccumulation::None;
   CompletionHandler completion_handler = {};
-  /// Host buffers that receive declared outputs; alive until completion.
+  /// These host buffers receive declared outputs; they must live until
+  /// completion.
   DataList outputs_data = {};
 };
 
-/// What TrainingGraph and InferenceGraph have in common.
+/// CompiledGraph is what TrainingGraph and InferenceGraph have in common.
 class TRAINGRAPH_API CompiledGraph : public Graph {
  public:
   /// Declares what every execution needs data for. Throws InvalidArgument for
@@ -150,7 +153,7 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// Declares what each execution returns.
   void add_outputs(const TensorMap& outputs);
 
-  /// What was declared.
+  /// These return what was declared.
   TensorMap inputs() const;
   TensorMap loss_labels() const;
   TensorMap loss_label_weights() const;
@@ -196,7 +199,7 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   std::size_t device_memory_size() const;
   /// Waits until every execution that was enqueued before is over.
   void synchronize() const;
-  /// Device to host for all parameters and running statistics.
+  /// Copies all parameters and running statistics from the device to the host.
   void synchronize_updates();
 
   // State: parameters, running statistics and, of training graphs, the
@@ -242,14 +245,14 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// The forward ops in inference form, as data; see graph_listing.h. Throws
   /// StateError before compile.
   GraphListing listing() const;
-  /// Plans as text: units in order with offsets and lifetimes.
+  /// Formats the plans as text: units in order with offsets and lifetimes.
   std::string plan_description() const;
-  /// What execute() will do, by layer and by unit, and what lies where in its
-  /// arena; see insight.h. Runs nothing. Throws StateError before compile.
+  /// Tells what execute() will do, by layer and by unit, and what lies where in
+  /// its arena; see insight.h. Runs nothing. Throws StateError before compile.
   Report report() const;
-  /// What the device does otherwise than compile() was asked to: the first of
-  /// Report::notes, without the work for the rest. Throws StateError before
-  /// compile.
+  /// Tells what the device does otherwise than compile() was asked to: the
+  /// first of Report::notes, without the work for the rest. Throws StateError
+  /// before compile.
   std::vector<std::string> notes() const;
   /// The last runs that had per_layer_profiling and the batch size of the very
   /// last, as many as there are of up to 64: each one execution, or a forward
@@ -269,8 +272,8 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
 class TRAINGRAPH_API InferenceGraph : public CompiledGraph {
  public:
   explicit InferenceGraph(const std::vector<Graph>& graph_objects);
-  /// From what export_graph() of an inference graph or of a training graph
-  /// wrote, compiled for `device`. Throws FileError, UnsupportedError.
+  /// Reads what export_graph() of an inference graph or of a training graph
+  /// wrote, and compiles it for `device`. Throws FileError, UnsupportedError.
   static InferenceGraph load(const std::filesystem::path& path,
                              const Device& device = Device(),
                              const LoadOptions& options = {});
@@ -281,11 +284,11 @@ class TRAINGRAPH_API InferenceGraph : public CompiledGraph {
                     const ExecuteOptions& options = {});
 };
 
-/// What the optimizer does differently for some parameters; see
+/// A group says what the optimizer does differently for some parameters; see
 /// set_parameter_groups().
 struct ParameterGroup {
   std::vector<Tensor> parameters;
-  /// Times the optimizer's rate, and AdamW's decay with it; 0 or more.
+  /// Multiplies the optimizer's rate, and AdamW's decay with it; 0 or more.
   float lr_scale = 1;
   /// Replaces the optimizer's regularization_scale: of L1 and L2, or AdamW's
   /// decay; 0 or more. InvalidArgument by compile() when the optimizer has
@@ -300,8 +303,9 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   explicit TrainingGraph(const std::vector<Graph>& graph_objects,
                          std::shared_ptr<const losses::Loss> loss = nullptr,
                          OptimizerPtr optimizer = nullptr);
-  /// From what export_graph() of a training graph wrote, compiled for `device`;
-  /// goes on bit for bit. Throws FileError, UnsupportedError.
+  /// Reads what export_graph() of a training graph wrote, and compiles it for
+  /// `device`; training goes on bit for bit. Throws FileError,
+  /// UnsupportedError.
   static TrainingGraph load(const std::filesystem::path& path,
                             const Device& device = Device(),
                             const LoadOptions& options = {});
@@ -330,14 +334,14 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// those of the graphs that read it; else StateError.
   void link(const std::vector<TrainingGraph>& graphs);
 
-  /// Forward, loss, gradient and, with an optimizer, update.
+  /// Runs forward, loss, gradient and, with an optimizer, update.
   Execution execute(DataList inputs_data, DataList loss_labels_data = {},
                     DataList loss_label_weights_data = {},
                     const ExecuteOptions& options = {});
   Execution execute_forward(DataList inputs_data, DataList loss_labels_data,
                             DataList loss_label_weights_data = {},
                             const ExecuteOptions& options = {});
-  /// On data that was bound before.
+  /// These run on data that was bound before.
   Execution execute_forward(const ExecuteOptions& options = {});
   Execution execute_gradient(const ExecuteOptions& options = {});
   Execution execute_optimizer_update(const ExecuteOptions& options = {});
@@ -374,7 +378,7 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const&;
   std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const&& =
       delete;
-  /// The same with their type; owner is always set.
+  /// Views carry the type as well; owner is always set.
   GradientView gradient_view(const Tensor& parameter) const;
   GradientView gradients_view() const;
   /// Copies of what gradient() shows, on every device.
@@ -384,7 +388,7 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// ML Compute's gradientDataForParameter: the same for a layer's own.
   std::vector<float> gradient_data(const Tensor& parameter,
                                    const Layer& layer) const;
-  /// Trained parameters in order; the layout of gradients().
+  /// Lists the trained parameters in order, which is the layout of gradients().
   std::vector<Tensor> parameters() const;
   /// Copies optimizer state for `parameter` to the device; see Tensor.
   void bind_optimizer_data(
@@ -393,15 +397,15 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// Number of forward passes in training form so far; dropout depends on it.
   std::uint64_t random_step() const;
   void set_random_step(std::uint64_t step);
-  /// What losses are multiplied by, with Precision::MixedFloat16; gradients
+  /// Losses are multiplied by this, with Precision::MixedFloat16; gradients
   /// that are read, or written, are without it. Starts at 65536, doubles after
   /// 2000 updates in a row, and halves when a gradient is not finite: then the
   /// update changes nothing and is not counted by Adam. Waits for work in
   /// flight. StateError for graphs that have none.
   float loss_scale() const;
-  /// A power of two, from 2^-24 to 2^24; else InvalidArgument.
+  /// Takes a power of two from 2^-24 to 2^24; else throws InvalidArgument.
   void set_loss_scale(float factor);
-  /// How many updates changed nothing since compile().
+  /// Counts the updates that changed nothing since compile().
   std::int64_t skipped_steps() const;
 };
 

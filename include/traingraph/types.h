@@ -32,7 +32,7 @@ TRAINGRAPH_API std::size_t size_of(DataType type);
 /// Lower-case name, as NumPy spells it: "float32".
 TRAINGRAPH_API std::string_view to_string(DataType type);
 
-/// Largest number of axes of a tensor.
+/// A tensor has at most this many axes.
 inline constexpr int kMaxRank = 8;
 
 /// A list of up to kMaxRank integers: sizes, axes or permutations.
@@ -82,17 +82,17 @@ struct TRAINGRAPH_API TensorDescriptor {
   std::string to_string() const;
   bool operator==(const TensorDescriptor& other) const = default;
 
-  /// (batch, channels, height, width).
+  /// Makes (batch, channels, height, width).
   static TensorDescriptor image(std::int64_t width, std::int64_t height,
                                 std::int64_t feature_channel_count,
                                 std::int64_t batch_size,
                                 DataType data_type = DataType::Float32);
-  /// ML Compute's (1, out * in, height, width).
+  /// Makes ML Compute's (1, out * in, height, width).
   static TensorDescriptor convolution_weights(
       std::int64_t input_feature_channel_count,
       std::int64_t output_feature_channel_count, std::int64_t width = 1,
       std::int64_t height = 1, DataType data_type = DataType::Float32);
-  /// ML Compute's (1, channels, 1, 1).
+  /// Makes ML Compute's (1, channels, 1, 1).
   static TensorDescriptor convolution_biases(
       std::int64_t feature_channel_count,
       DataType data_type = DataType::Float32);
@@ -101,19 +101,19 @@ struct TRAINGRAPH_API TensorDescriptor {
 /// Sequences (batch, time, features) and how long each of them is.
 struct TRAINGRAPH_API SequenceDescriptor : TensorDescriptor {
   /// The most sequences, and the most steps of one.
-  static constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  static constexpr std::int64_t kMax = std::int64_t{1} << 24;
 
   /// Throws ShapeError unless there is a length for each sample and all of them
-  /// fit, and for more than kMost; InvalidArgument for lengths below 1, and for
+  /// fit, and for more than kMax; InvalidArgument for lengths below 1, and for
   /// some that rise when they are said to be sorted.
   SequenceDescriptor(Shape shape, std::vector<std::int64_t> sequence_lengths,
                      bool sorted_sequences = true,
                      DataType data_type = DataType::Float32);
-  /// As many sequences as lengths; the longest gives the time.
+  /// Makes as many sequences as lengths; the longest gives the time.
   static SequenceDescriptor of_lengths(
       std::vector<std::int64_t> sequence_lengths, bool sorted_sequences,
       std::int64_t feature_channel_count);
-  /// All of one length.
+  /// Makes sequences of one length.
   static SequenceDescriptor of_length(std::int64_t sequence_length,
                                       std::int64_t feature_channel_count,
                                       std::int64_t batch_size);

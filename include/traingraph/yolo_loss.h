@@ -36,9 +36,9 @@
 
 namespace traingraph {
 
-/// Checked by the layer: InvalidArgument.
+/// The layer checks the fields and throws InvalidArgument.
 struct TRAINGRAPH_API YOLOLossDescriptor {
-  /// (width, height) of each, in cells; above 0.
+  /// An anchor box is (width, height), in cells; above 0.
   using AnchorBox = std::array<float, 2>;
   std::vector<AnchorBox> anchor_boxes;
   bool should_rescore = true;
@@ -47,9 +47,9 @@ struct TRAINGRAPH_API YOLOLossDescriptor {
   float scale_no_object_confidence_loss = 5;
   float scale_object_confidence_loss = 100;
   float scale_class_loss = 2;
-  /// From 0 to 1.
+  /// The minimum is from 0 to 1.
   float minimum_iou_for_object_presence = 0.7f;
-  /// From 0 to 1, at most the minimum.
+  /// The maximum is from 0 to the minimum.
   float maximum_iou_for_object_absence = 0.3f;
 
   std::int64_t anchor_box_count() const {
@@ -62,13 +62,13 @@ struct TRAINGRAPH_API YOLOLossDescriptor {
 
 namespace losses {
 
-/// One loss for each sample, (N). Takes no weights; descriptor() of the base
-/// says nothing of it.
+/// Gives one loss for each sample, (N). Takes no weights; descriptor() of the
+/// base says nothing of it.
 class TRAINGRAPH_API YOLOLoss : public Loss {
  public:
   explicit YOLOLoss(YOLOLossDescriptor descriptor);
   YOLOLossDescriptor yolo_loss_descriptor() const { return yolo_; }
-  /// The anchors.
+  /// The anchors are its one extra source.
   std::vector<Tensor> extra_sources() const override { return {anchors_}; }
   std::vector<Tensor> extra_sources_with(const Tensor& weights) const override;
   void lower(LayerBuilder& builder) const override;

@@ -139,8 +139,8 @@ bool takes(const UpdateLaunch& launch, const UpdateTask& task) {
   params.num_tensors = 0;
   return launch.kernel == own.kernel && params == own.params &&
          launch.buffers == own.buffers &&
-         launch.tensors.size() < kMostUpdateTensors &&
-         launch.num_chunks + num_chunks(task) <= kMostUpdateChunks;
+         launch.tensors.size() < kMaxUpdateTensors &&
+         launch.num_chunks + num_chunks(task) <= kMaxUpdateChunks;
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ bool has_update_kernel(const Program& program, const Node& node) {
   // Counts of elements and positions are 32 bits.
   const TensorDescriptor& parameter = program.desc(node.inputs[kParameter]);
   return parameter.data_type == DataType::Float32 &&
-         parameter.shape.num_elements() <= kMostUpdateChunks * kUpdateChunk / 4;
+         parameter.shape.num_elements() <= kMaxUpdateChunks * kUpdateChunk / 4;
 }
 
 UpdateRule update_rule(const Program& program, const Node& node) {

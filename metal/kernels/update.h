@@ -46,11 +46,11 @@ enum UpdateBuffer {
 inline constexpr std::int64_t kUpdateChunk = 1024;
 inline constexpr std::size_t kUpdateChunkThreads = 256;
 /// What setBytes takes.
-inline constexpr std::size_t kMostTableBytes = 4096;
-inline constexpr std::size_t kMostUpdateTensors =
-    kMostTableBytes / sizeof(UpdateTensor);
+inline constexpr std::size_t kMaxTableBytes = 4096;
+inline constexpr std::size_t kMaxUpdateTensors =
+    kMaxTableBytes / sizeof(UpdateTensor);
 /// Positions of threads are 32 bits.
-inline constexpr std::int64_t kMostUpdateChunks = std::int64_t{1} << 23;
+inline constexpr std::int64_t kMaxUpdateChunks = std::int64_t{1} << 23;
 
 /// Does a kernel here compute the node? Updates by float32 gradients, and sums
 /// of these.

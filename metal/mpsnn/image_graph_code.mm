@@ -137,7 +137,7 @@ class BoundImageGraph final : public BoundCode {
     }
   }
 
-  /// Everything that was encoded before has landed: the host may read.
+  /// Everything that was encoded before has completed: the host may read.
   void load() {
     num_failures_ = code_.device.num_failures;
     if (graph_.get()) {

@@ -168,7 +168,7 @@ T sum_of(GraphBuilder& b, NSArray<MPSGraphTensor*>* entries) {
 /// hold a square, that of the gradient by 2^64 is taken, and the others by
 /// 2^128.
 T norm_of(GraphBuilder& b, int first, int count, bool has_gradients) {
-  constexpr double kLargest = 3e38, kSmaller = 0x1p-64;
+  constexpr double kMax = 3e38, kSmaller = 0x1p-64;
   NSMutableArray<MPSGraphTensor*>* squares = [NSMutableArray array];
   NSMutableArray<MPSGraphTensor*>* small = [NSMutableArray array];
   for (int i = first; i < first + count; ++i) {
@@ -179,12 +179,12 @@ T norm_of(GraphBuilder& b, int first, int count, bool has_gradients) {
     T gradient = b.mul(b.input(i + count), kSmaller);
     T again = b.reshape(b.sum(b.square(gradient), shape, {0, 1}), {1});
     T scaled = b.mul(b.mul(square, kSmaller), kSmaller);
-    [small addObject:b.select(b.greater(square, kLargest), again, scaled)];
+    [small addObject:b.select(b.greater(square, kMax), again, scaled)];
   }
   T sum = sum_of(b, squares);
   if (!has_gradients) return b.sqrt(sum);
   T large = b.div(b.sqrt(sum_of(b, small)), kSmaller);
-  return b.select(b.greater(sum, kLargest), large, b.sqrt(sum));
+  return b.select(b.greater(sum, kMax), large, b.sqrt(sum));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Execution run(const char* op, const RunArguments& arguments,
   if (handler) options.completion_handler = make_callback(*handler);
   return with_conversion(data, [&] {
     return without_gil([&] {
-      const Droppable scope;  // at exit
+      const CancelScope scope;  // at exit
       return enqueue(options);
     });
   });

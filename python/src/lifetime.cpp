@@ -132,7 +132,7 @@ void raise_signals() {
   if (PyErr_CheckSignals() == 0) return;
   const py::error_already_set error;
   if (!g_is_closing.load()) throw error;
-  if (error.matches(PyExc_KeyboardInterrupt)) Droppable::drop_waiting();
+  if (error.matches(PyExc_KeyboardInterrupt)) CancelScope::cancel_waiting();
 }
 
 /// Does the interpreter end because of Ctrl-C?
@@ -144,7 +144,7 @@ bool is_interrupted() {
 
 void shut_down() {
   if (has_lost_device_threads()) return;
-  if (is_interrupted()) Droppable::drop_waiting();
+  if (is_interrupted()) CancelScope::cancel_waiting();
   const WithoutGil released;
   g_is_closing = true;
   drain();

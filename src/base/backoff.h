@@ -17,8 +17,7 @@ class Backoff {
     const Clock::duration sleep = waited() / kPartOfWait;
     // What is short is over before a sleep would be.
     if (sleep < kShortestSleep) return std::this_thread::yield();
-    std::this_thread::sleep_for(
-        std::min<Clock::duration>(sleep, kLongestSleep));
+    std::this_thread::sleep_for(std::min<Clock::duration>(sleep, kMaxSleep));
   }
   Clock::duration waited() const { return Clock::now() - start_; }
 
@@ -26,7 +25,7 @@ class Backoff {
   static constexpr int kPartOfWait = 16;
   static constexpr auto kShortestSleep = std::chrono::microseconds(20);
   /// What is long is noticed at once.
-  static constexpr auto kLongestSleep = std::chrono::milliseconds(1);
+  static constexpr auto kMaxSleep = std::chrono::milliseconds(1);
 
   const Clock::time_point start_ = Clock::now();
 };

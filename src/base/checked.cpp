@@ -10,7 +10,7 @@ namespace traingraph {
 namespace {
 
 /// Whatever is larger has no address, and its size no signed type.
-constexpr auto kMostBytes =
+constexpr auto kMaxBytes =
     static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
 
 template <class T>
@@ -52,7 +52,7 @@ std::int64_t checked_multiply(std::int64_t x, std::int64_t y,
 
 std::size_t checked_add(std::size_t x, std::size_t y, const char* what) {
   std::size_t sum = 0;
-  if (__builtin_add_overflow(x, y, &sum) || sum > kMostBytes) {
+  if (__builtin_add_overflow(x, y, &sum) || sum > kMaxBytes) {
     fail_bytes(what, operation(x, " + ", y));
   }
   return sum;
@@ -60,7 +60,7 @@ std::size_t checked_add(std::size_t x, std::size_t y, const char* what) {
 
 std::size_t checked_multiply(std::size_t x, std::size_t y, const char* what) {
   std::size_t product = 0;
-  if (__builtin_mul_overflow(x, y, &product) || product > kMostBytes) {
+  if (__builtin_mul_overflow(x, y, &product) || product > kMaxBytes) {
     fail_bytes(what, operation(x, " x ", y));
   }
   return product;

@@ -30,9 +30,9 @@ concept IsA = std::same_as<std::remove_const_t<T>, Struct>;
 
 /// Throws for text that is nested too deeply for any that is written.
 inline Json parse_json(const std::string& text) {
-  constexpr int kMostDepth = 32;
+  constexpr int kMaxDepth = 32;
   const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMostDepth) throw std::runtime_error("it is nested too deeply");
+    if (depth > kMaxDepth) throw std::runtime_error("it is nested too deeply");
     return true;
   };
   return Json::parse(text, check_depth);

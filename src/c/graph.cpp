@@ -43,10 +43,10 @@ std::vector<StateTensor> listed(const MergedGraph::Names& names,
   return result;
 }
 
-/// In the order of tg_kind.
+/// Lists tensors in the order of tg_kind.
 std::vector<std::vector<StateTensor>> tensors_of(const Session& session,
                                                  GraphHandle& handle) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   std::vector<StateTensor> parameters;
   if (handle.training) {
     for (const Tensor& tensor : handle.training->parameters()) {

@@ -16,7 +16,7 @@
 
 namespace traingraph::c {
 
-/// Where the C interface sees what a graph declares.
+/// The C interface sees through this what a graph declares.
 class TrainingAccess final : public TrainingGraph {
  public:
   explicit TrainingAccess(TrainingGraph graph)
@@ -58,7 +58,7 @@ class Handles {
     live_.emplace(handle, std::move(object));
     return handle;
   }
-  /// Null when it is not there.
+  /// Returns null when it is not there.
   std::shared_ptr<Object> find(const void* handle) {
     const std::scoped_lock lock(mutex_);
     const auto it = live_.find(handle);

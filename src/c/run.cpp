@@ -84,7 +84,7 @@ struct Run {
     return !inputs.empty() || !labels.empty() || !weights.empty();
   }
 
-  /// Of the passes that use what the forward pass was given.
+  /// Passes that use what the forward pass was given have these options.
   ExecuteOptions options_without_data(const char* call) const {
     if (has_data()) {
       throw InvalidArgument(ErrorInfo{

@@ -18,7 +18,7 @@ struct Failure {
   std::string text;
 };
 Failure failure_of(const std::exception_ptr& error) noexcept;
-/// What tg_error_text() gives on this thread.
+/// tg_error_text() gives this on the thread.
 tg_status remember(Failure failure) noexcept;
 
 /// Nothing is thrown out of it.

@@ -88,7 +88,7 @@ struct Part {
   DataType type() const { return tensor.descriptor.data_type; }
 };
 
-/// One entry each, side by side in the caller's array.
+/// Gives each tensor its part, side by side in the caller's array.
 template <class Float>
 std::vector<Part<Float>> parts_of(const char* call,
                                   const std::vector<StateTensor>& tensors,
@@ -110,7 +110,7 @@ std::vector<Part<Float>> parts_of(const char* call,
   return parts;
 }
 
-/// What the library reads or writes: the caller's memory, or, of tensors that
+/// The library reads or writes this: the caller's memory, or, of tensors that
 /// are stored in fewer bits, memory beside it.
 struct Beside {
   std::vector<std::vector<std::byte>> memory;

@@ -182,7 +182,7 @@ class GradientAssembler {
     return source;
   }
 
-  /// What `value` may be a view of, or a farther value of that chain.
+  /// Returns what `value` may be a view of, or a farther value of that chain.
   ValueId viewed(ValueId value) const {
     const auto known = source_of_bytes_.find(value);
     if (known != source_of_bytes_.end()) return known->second;

@@ -68,7 +68,7 @@ class UpdateAssembler {
     return program_.append_one(OpKind::SquaredNorm, NoAttrs{}, {gradient});
   }
 
-  /// Else another process does it.
+  /// Where this is false another process updates the parameter.
   bool is_updated(const Trained& trained) const {
     return !graph_.shards ||
            !graph_.shards->own(place_of_[trained.tensor]).empty();
@@ -80,7 +80,7 @@ class UpdateAssembler {
                                {gradient});
   }
 
-  /// Elements of a gradient, in a row.
+  /// Flattens a gradient into a row.
   ValueId slice(ValueId gradient, std::int64_t begin, std::int64_t size) {
     const std::int64_t all = program_.shape(gradient).num_elements();
     const ValueId row = program_.append_one(OpKind::Reshape,
@@ -124,7 +124,7 @@ class UpdateAssembler {
                                {applies_, scale, finite_scale_});
   }
 
-  /// Of the gradient of trained[i], once.
+  /// Appends the squared norm of the gradient of trained[i], once.
   ValueId norm(std::size_t i) {
     if (norms_[i] == kNoValue) norms_[i] = squared_norm(a_.trained[i].gradient);
     return norms_[i];
@@ -135,7 +135,7 @@ class UpdateAssembler {
     return norms_;
   }
 
-  /// From squared norms, and the gradients that they are of: where float32
+  /// Appends a scale from squared norms and their gradients: where float32
   /// cannot hold a square, the norm is taken of what it can hold.
   ValueId append_scale(const std::vector<ValueId>& squares,
                        const std::vector<ValueId>& gradients,
@@ -149,7 +149,7 @@ class UpdateAssembler {
                                std::move(inputs));
   }
 
-  /// Of what this graph updates: linked ones clip what they do.
+  /// The norm is of what this graph updates: linked ones clip what they do.
   ValueId global_scale() {
     std::vector<ValueId> squares = norms();
     if (graph_.updated != kNoTensor) {

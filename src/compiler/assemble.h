@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// From a merged graph to one program in one mode at one batch size: gradients
-// and updates are appended, and nodes without a use are dropped. A pure
-// function of its arguments, so that each batch size is assembled the same way.
+// Assembly takes a merged graph to one program in one mode at one batch size:
+// gradients and updates are appended, and nodes without a use are dropped. A
+// pure function of its arguments, so that each batch size is assembled the same
+// way.
 #pragma once
 
 #include <memory>
@@ -32,7 +33,7 @@ struct Assembled {
   ValueId result = kNoValue;
   std::vector<Trained> trained;
   std::vector<int> trained_at;  // by tensor; -1: not trained
-  /// Gradients of declared inputs, when computed.
+  /// Gradients of declared inputs are here when they are computed.
   std::vector<std::pair<TensorIndex, ValueId>> input_gradients;
   /// Results of linkable graphs that no node reads: others may.
   std::vector<ValueId> boundary;
@@ -42,16 +43,17 @@ struct Assembled {
   ValueId find(TensorIndex tensor) const {
     return tensor == kNoTensor ? kNoValue : value_of[tensor];
   }
-  /// Null when the tensor is not trained.
+  /// Returns null when the tensor is not trained.
   const Trained* find_trained(TensorIndex tensor) const {
     const int at = tensor == kNoTensor ? -1 : trained_at[tensor];
     return at < 0 ? nullptr : &trained[at];
   }
 };
 
-/// What a program exchanges with other processes.
+/// These options say what a program exchanges with other processes.
 struct CollectiveOptions {
-  /// Of gradients that are summed as one; 0: there is nothing to exchange.
+  /// Gradients of as many bytes are summed as one; 0: there is nothing to
+  /// exchange.
   std::size_t bucket_bytes = 0;
   /// Trained tensors in the order of their gradients' bytes; processes must
   /// have the same, whatever their batch sizes.
@@ -70,7 +72,7 @@ Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
                    const Target& target, bool accumulates = true,
                    const CollectiveOptions& collectives = {});
 
-/// What the host reads after a run.
+/// Lists what the host reads after a run.
 std::vector<ValueId> readable_values(const MergedGraph& graph,
                                      const Assembled& assembled);
 

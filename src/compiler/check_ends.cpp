@@ -33,8 +33,8 @@ class EndCheck {
     return lowered_.units[plan_.order[position]];
   }
 
-  /// From the end of the unit that wrote it to the end of the last run in which
-  /// a unit has it.
+  /// The bytes must stay from the end of the unit that wrote them to the end of
+  /// the last run in which a unit has them.
   bool stays(StorageId id, int written) const {
     if (plan_.offset_of[id] == Plan::kNotInArena) return true;
     const int end = end_of(id);

@@ -9,8 +9,8 @@
 
 namespace traingraph {
 
-/// Empty when the bytes of every such storage stay as they were written until
-/// the run is over.
+/// Returns an error unless the bytes of every such storage stay as they were
+/// written until the run is over; empty is sound.
 std::string check_ends(const LoweredProgram& lowered, const Plan& plan,
                        PlanKind kind);
 

@@ -19,7 +19,7 @@ void name_unlabelled(const Tensor& tensor, const std::string& name) {
   if (tensor.state()->name.empty()) tensor.state()->name = name;
 }
 
-/// Of a graph object: the tensor is the result of one of its nodes.
+/// Says whether the tensor is the result of a node of the graph object.
 bool produces(const GraphState& graph, const Tensor& tensor) {
   std::scoped_lock lock(graph.mutex);
   const auto it = graph.value_of.find(tensor.tensor_id());
@@ -44,8 +44,8 @@ void require_readable(const Declaration& declaration, const char* call,
   }
 }
 
-/// Of a value that has a tensor: is it floats that a forward node computes, and
-/// is there a gradient of it? Losses have a seed of their own.
+/// Says whether a value that has a tensor is floats that a forward node
+/// computes, and has a gradient. Losses have a seed of their own.
 bool takes_gradient(const GraphState& graph, ValueId value) {
   const Value& result = graph.program.value(value);
   const bool is_readable = result.role == Role::Result && !result.is_opaque;

@@ -42,12 +42,13 @@ struct Declaration {
   bool computes_all_gradients = false;
   bool is_linkable = false;
   bool accumulates_gradients = false;
-  /// How gradients of several processes become one; None: there is one process.
+  /// Gradients of several processes become one in this way; None: there is one
+  /// process.
   GradientAccumulation among_ranks = GradientAccumulation::None;
   bool reduce_losses = false;
   bool debugs_layers = false;
   Precision precision = Precision::Float32;
-  /// For pictures of unfinished graphs: an undeclared source is an input.
+  /// Pictures of unfinished graphs take an undeclared source for an input.
   bool allows_undeclared = false;
 
   // Each of these checks all of its arguments before it changes anything.
@@ -61,7 +62,7 @@ struct Declaration {
   void set_groups(std::vector<ParameterGroup> groups);
   void set_gradient(const Tensor& parameter, const Tensor& gradient);
   Tensor allocate_user_gradient(const Tensor& tensor);
-  /// Of linkable graphs: results that no node here reads may be inputs of a
+  /// Results of linkable graphs that no node here reads may be inputs of a
   /// linked graph, which then passes their gradients back.
   void allocate_boundary_gradients();
   void forget_boundary_gradients();

@@ -4,9 +4,9 @@
 namespace traingraph {
 namespace {
 
-// What names, lists and shapes take behind an entry of a table.
+// Names, lists and shapes take this behind an entry of a table.
 constexpr std::size_t kBehindEntry = 128;
-// A primitive with its machine code, or its share of an executable.
+// A primitive takes this with its machine code, or its share of an executable.
 constexpr std::size_t kCodeOfNode = 16 << 10;
 
 template <class Table>

@@ -14,7 +14,7 @@ namespace traingraph {
 namespace {
 
 /// Each row of a group names the group, and a group may be a whole network.
-constexpr std::size_t kMostNames = 32;
+constexpr std::size_t kMaxNames = 32;
 
 std::string_view name_of(Phase phase) {
   return kPhaseNames[static_cast<std::size_t>(phase)];
@@ -250,7 +250,7 @@ int UnitTable::first_of_group(int row) {
 
 std::string UnitTable::names(const std::vector<int>& rows) const {
   std::string text;
-  const std::size_t shown = std::min(rows.size(), kMostNames);
+  const std::size_t shown = std::min(rows.size(), kMaxNames);
   for (std::size_t i = 0; i < shown; ++i) {
     text += (i == 0 ? "" : " + ") + rows_[rows[i]].layer;
   }

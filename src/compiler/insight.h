@@ -12,7 +12,7 @@
 
 namespace traingraph {
 
-/// How the nodes of a unit divide its time; sums to 1.
+/// Returns how the nodes of a unit divide its time; the sum is 1.
 std::vector<double> shares_of(const Unit& unit, const Program& program);
 
 /// Adds units to a profile, or a report's tables, in the order in which they
@@ -48,7 +48,7 @@ class UnitTable {
   DevicePeaks peaks_;
   const ReportRows row_of_;
   std::vector<LayerRow> rows_;
-  /// By row: itself, or an earlier row that it is fused with.
+  /// A row's group is itself, or an earlier row that it is fused with.
   std::vector<int> group_;
   std::vector<UnitSpan> units_;
   LayerRow total_;

@@ -15,7 +15,7 @@ bool is_optimizer_update(const Node& node) {
          kind == OpKind::RmspropUpdate;
 }
 
-/// By value: how many inputs read it, and whether the host does.
+/// Counts how many inputs read each value, and the host where it does.
 std::vector<int> count_readers(const Program& program,
                                std::span<const ValueId> kept) {
   std::vector<int> count(program.values().size(), 0);

@@ -13,12 +13,12 @@ namespace traingraph {
 struct LossReduction {
   /// Sum or Mean; of element losses it is the Sum.
   ReductionType type = ReductionType::Sum;
-  /// Why it is neither, as a sentence without its full stop; else empty.
+  /// Says why it is neither, as a sentence without its full stop; else empty.
   std::string obstacle;
 };
 
-/// Of all losses of a training graph. A loss that does not follow the batch
-/// goes with a mean only.
+/// Finds the one reduction of all losses of a training graph. A loss that does
+/// not follow the batch goes with a mean only.
 LossReduction reduction_of_losses(const MergedGraph& graph);
 
 /// Throws InvalidArgument unless there are losses, each of them one number.

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 constexpr const char* kArena = "the arena of intermediate tensors";
 constexpr int kMaxExactBuffers = 10;
-// Placed buffers looked at; about 15 ms of one core each.
+// Both searches look at so many placed buffers; about 15 ms of one core each.
 constexpr std::int64_t kSearchWork = 8'000'000;
 constexpr std::int64_t kOrdersWork = 32'000'000;
 
@@ -89,7 +89,7 @@ class LiveBytes {
   std::vector<std::size_t> sums_;
 };
 
-/// The buffers placed so far, by offset.
+/// The buffers placed so far are sorted by offset.
 class OccupiedSpace {
  public:
   explicit OccupiedSpace(std::size_t num_buffers) {
@@ -163,7 +163,7 @@ Order order_by(const std::vector<RoundedBuffer>& buffers, Key key) {
   return order;
 }
 
-/// Descending order of unsigned sizes as an ascending key.
+/// Gives an ascending key for descending order of unsigned sizes.
 std::size_t largest(std::size_t value) { return kNoLimit - value; }
 
 std::vector<Order> candidate_orders(const std::vector<RoundedBuffer>& buffers,

@@ -26,7 +26,7 @@ struct Lifetime {
 struct MemoryPlan {
   std::vector<std::size_t> offsets;  // one per lifetime; 0 for empty buffers
   std::size_t arena_bytes = 0;
-  /// Largest sum of (aligned) bytes alive at one position: the lower bound.
+  /// The most (aligned) bytes alive at one position are the lower bound.
   std::size_t live_peak_bytes = 0;
 };
 

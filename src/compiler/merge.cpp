@@ -108,7 +108,8 @@ TensorIndex add_accumulator(const Tensor& of, Merged& merged) {
       Tensor(slot_descriptor(of.descriptor()), "gradient of " + of.name()));
 }
 
-/// As large as float16 has room for: too large a one halves until it fits.
+/// The scale begins as large as float16 has room for: too large a one halves
+/// until it fits.
 Tensor make_loss_scale() {
   Tensor scale({{4}, DataType::Float32}, "loss_scale");
   static constexpr float kInitial[] = {65536, 0, 0, 0};
@@ -232,7 +233,7 @@ HostData part_of(const HostData& whole, std::size_t begin, std::size_t bytes) {
   return {whole.bytes + begin, bytes, whole.owner};
 }
 
-/// Of `range` of the parameter: none where that is empty.
+/// Adds the buffers of `range` of the parameter: none where that is empty.
 std::vector<TensorIndex> add_slots(const Tensor& parameter,
                                    const std::vector<std::string>& names,
                                    ElementRange range, bool keeps_host_data,
@@ -271,7 +272,7 @@ std::vector<TensorIndex> add_slots(const Tensor& parameter,
   return indices;
 }
 
-/// What this process updates of trainable[place].
+/// Returns what this process updates of trainable[place].
 ElementRange updated(const MergedGraph& graph, std::size_t place) {
   if (graph.shards) return graph.shards->own(place);
   const TensorInfo& info = graph.tensors[graph.trainable[place]];

@@ -47,7 +47,7 @@ Merged merge_graphs(const Declaration& declaration);
 void add_own_tensors(Merged& merged, ValueId random_state,
                      OptimizerPtr optimizer, bool keeps_host_data);
 
-/// By value: labels, and what follows from them.
+/// Marks the values that are labels or follow from them.
 std::vector<bool> values_of_labels(const MergedGraph& graph);
 
 /// Replaces the optimizer and makes its buffers, zeroed, or with what the

@@ -168,7 +168,7 @@ class Merger {
     return into_.random_state;
   }
 
-  /// In the shape that the graph object's nodes want.
+  /// Gives the tensor's value the shape that the graph object's nodes want.
   ValueId import_tensor(const Value& value, const Tensor& tensor) {
     const auto it = into_.value_of.find(tensor.tensor_id());
     if (it != into_.value_of.end()) return it->second;
@@ -298,7 +298,8 @@ class Merger {
   std::vector<ValueId> local_;  // of the graph object being merged
   ValueId last_result_ = kNoValue;
   std::int64_t next_stream_ = 0;
-  /// By the stream of a dropout in the graph object being merged.
+  /// Maps the stream of a dropout in the graph object being merged to its own
+  /// here.
   std::unordered_map<std::int64_t, std::int64_t> stream_of_;
 };
 

@@ -43,7 +43,7 @@ struct UpdateRule {
   float custom_global_norm = 0;
 };
 
-/// What the optimizer does differently for a parameter.
+/// A rule says what the optimizer does differently for a parameter.
 struct ParameterRule {
   float lr_scale = 1;
   std::optional<float> weight_decay = std::nullopt;
@@ -54,10 +54,10 @@ struct MergedGraph {
   using Names = std::map<std::string, TensorIndex, std::less<>>;
 
   bool trains = false;
-  /// Forward, in training form, at the declared sizes.
+  /// The program is forward, in training form, at the declared sizes.
   Program program;
   std::int64_t batch = 0;
-  /// Why no smaller batch can run, and what larger ones need.
+  /// These say why no smaller batch can run, and what larger ones need.
   std::optional<ErrorInfo> batch_obstacle;
   std::string batch_hint;
   std::vector<TensorInfo> tensors;
@@ -74,7 +74,7 @@ struct MergedGraph {
     bool is_boundary = false;
   };
   std::vector<UserGradient> user_gradients;
-  /// Gradients of parameters that nodes compute.
+  /// Nodes compute these gradients of parameters.
   struct GivenGradient {
     TensorIndex of = kNoTensor, gradient = kNoTensor;
   };
@@ -92,20 +92,20 @@ struct MergedGraph {
   bool reduce_losses = false;
   Precision precision = Precision::Float32;
 
-  // Hidden tensors. Every execution writes the first three.
+  // Hidden tensors are the library's. Every execution writes the first three.
   TensorIndex hyperparameters = kNoTensor;  // float32 (4): see the update ops
   TensorIndex random_state = kNoTensor;     // int32 (4): seed and step
   TensorIndex accumulation = kNoTensor;  // float32: 2 factors per accumulator
   TensorIndex loss_scale = kNoTensor;    // a variable: see update_loss_scale
-  /// float32 (1): what gradients of losses begin with, the part of a batch that
+  /// Gradients of losses begin with this float32 (1), the part of a batch that
   /// is this process's. Every execution that differentiates writes it.
   TensorIndex gradient_weight = kNoTensor;
-  /// The same of user gradients, by their place; kNoTensor: they begin as they
-  /// are. Linkable graphs have one for each, as what a linked graph passes on
-  /// has been weighed where it began.
+  /// User gradients have such weights by their place; kNoTensor: they begin as
+  /// they are. Linkable graphs have one for each, as what a linked graph passes
+  /// on has been weighed where it began.
   std::vector<TensorIndex> user_weights;
-  /// float32, by place in `trainable`: 1 where this graph updates, 0 where a
-  /// linked one does. Every update of a linkable graph writes it.
+  /// These float32, by place in `trainable`, are 1 where this graph updates, 0
+  /// where a linked one does. Every update of a linkable graph writes it.
   TensorIndex updated = kNoTensor;
   /// Whose gradients are added up, and where: first those of `trainable`, then,
   /// of linkable graphs, those of inputs.
@@ -116,11 +116,11 @@ struct MergedGraph {
   std::vector<Accumulator> accumulators;
 
   std::optional<UpdateRule> update;
-  /// The optimizer's buffers, by place in `trainable`. Their tensors are the
-  /// last ones, so that another optimizer can replace them.
+  /// The optimizer's buffers stand by place in `trainable`. Their tensors are
+  /// the last ones, so that another optimizer can replace them.
   std::vector<std::vector<TensorIndex>> slots;
-  /// What this process updates of the trained parameters; empty: all. It has no
-  /// buffers of the others.
+  /// This process updates these of the trained parameters; empty: all. It has
+  /// no buffers of the others.
   std::optional<OptimizerShards> shards;
   /// Elements of a parameter as a tensor, from `begin` on, that are updated
   /// without the rest.
@@ -134,7 +134,7 @@ struct MergedGraph {
   /// Does a step that runs as one use the accumulators, too? Else each of its
   /// gradients is used up at once.
   bool accumulates_in_steps() const { return is_linkable; }
-  /// Of trainable[place].
+  /// Returns the rule of trainable[place].
   ParameterRule rule(std::size_t place) const {
     return place < rules.size() ? rules[place] : ParameterRule{};
   }

@@ -35,7 +35,7 @@ class OptimizerShards {
   int num_ranks() const { return num_ranks_; }
   std::size_t num_parameters() const { return sizes_.size(); }
   bool is_trained(std::size_t parameter) const { return sizes_[parameter] > 0; }
-  /// Of a parameter, what a process updates.
+  /// Returns what a process updates of a parameter.
   ElementRange of(std::size_t parameter, int rank) const;
   ElementRange own(std::size_t parameter) const { return of(parameter, rank_); }
   /// This process updates some elements of the parameter, and not all.

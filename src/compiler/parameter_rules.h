@@ -10,8 +10,8 @@
 
 namespace traingraph {
 
-/// By place in `trainable`. Throws InvalidArgument when a group names what the
-/// optimizer does not train.
+/// Returns the rules by place in `trainable`. Throws InvalidArgument when a
+/// group names what the optimizer does not train.
 std::vector<ParameterRule> rules_of(const std::vector<ParameterGroup>& groups,
                                     const std::vector<Tensor>& trainable);
 
@@ -19,10 +19,11 @@ std::vector<ParameterRule> rules_of(const std::vector<ParameterGroup>& groups,
 /// `attributes`, does not have.
 void require_rules_fit(const MergedGraph& graph, const Attributes& attributes);
 
-/// Of the update of one parameter.
+/// Applies a rule to the attributes of one parameter's update.
 Attributes with_rule(Attributes attributes, const ParameterRule& rule);
 
-/// "fc.weights: lr_scale 0.1, weight_decay 0; ..."; empty without groups.
+/// Formats rules as "fc.weights: lr_scale 0.1, weight_decay 0; ..."; empty
+/// without groups.
 std::string describe_rules(const MergedGraph& graph);
 
 }  // namespace traingraph

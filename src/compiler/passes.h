@@ -9,7 +9,7 @@
 
 namespace traingraph {
 
-/// What passes may look at.
+/// Passes may look at nothing else.
 struct PassContext {
   const MergedGraph& graph;
   Mode mode;

@@ -25,12 +25,12 @@ struct PlanRequest {
   bool has_collectives = false;
   /// Values readable after the run: they live over the whole timeline.
   std::vector<ValueId> readable = {};
-  /// Parameter gradients, in the order of that block.
+  /// Parameter gradients stand in the order of that block.
   std::vector<ValueId> gradients = {};
   std::size_t alignment = 64;
   bool reuses = true;
-  /// Of the same program with more samples, whose arena this plan may use up;
-  /// null: the arena shall be small.
+  /// This plan may use up the arena of a plan of the same program with more
+  /// samples; null: the arena shall be small.
   const Plan* larger = nullptr;
 
   /// Forward, then gradient, then update; else updates come as soon as they
@@ -55,7 +55,7 @@ struct Plan {
   int begin_of[4] = {0, 0, 0, 0};
   static constexpr std::size_t kNotInArena = ~std::size_t{0};
   std::vector<std::size_t> offset_of;  // by storage
-  /// Index in `lifetimes`, -1 when not in the arena; by storage. Storages that
+  /// Indexes `lifetimes` by storage; -1 when not in the arena. Storages that
   /// share one follow each other in place, or lie in the gradient block.
   std::vector<int> lifetime_of;
   ByteRange gradient_block;  // where gradients are kept

@@ -226,8 +226,8 @@ class Replay {
     return true;
   }
 
-  /// For each storage that a unit reads, the unit that wrote it last when all
-  /// run in the program's order.
+  /// Finds, for each storage that a unit reads, the unit that wrote it last
+  /// when all run in the program's order.
   void find_expected_writers() {
     std::vector<UnitId> writer(lowered_.storages.size(), kNever);
     first_expected_.resize(lowered_.units.size());

@@ -28,7 +28,8 @@
 
 namespace traingraph {
 
-/// Empty when the plan is sound, else what is wrong, naming storages and units.
+/// Returns what is wrong, naming storages and units; empty when the plan is
+/// sound.
 std::string check_plan(const Program& program, const LoweredProgram& lowered,
                        const Plan& plan, const PlanRequest& request);
 

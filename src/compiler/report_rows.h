@@ -23,9 +23,9 @@ class ReportRows {
   ReportRows(const MergedGraph& graph, const Program& program);
 
   const std::vector<std::string>& names() const { return names_; }
-  /// Of a node of the program.
+  /// Returns the row of a node of the program.
   int of(NodeId node) const { return row_of_[node]; }
-  /// Of the first node that reads the tensor; -1: none does.
+  /// Returns the row of the first node that reads the tensor; -1: none does.
   int reader_of(TensorIndex tensor) const { return reader_of_[tensor]; }
 
  private:

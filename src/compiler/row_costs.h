@@ -14,7 +14,7 @@ inline constexpr std::array<std::string_view, 3> kPhaseNames = {
 inline constexpr std::array<LayerCost LayerRow::*, 3> kPhaseCosts = {
     &LayerRow::forward, &LayerRow::gradient, &LayerRow::update};
 
-/// Where "update" is in them.
+/// Finds a phase among them.
 inline std::size_t phase_index(std::string_view name) {
   std::size_t i = 0;
   while (i + 1 < kPhaseNames.size() && kPhaseNames[i] != name) ++i;

@@ -8,7 +8,7 @@
 
 namespace traingraph {
 
-/// Forward, then gradient, then update units, each in program order.
+/// Orders forward, then gradient, then update units, each in program order.
 std::vector<UnitId> phase_order(const LoweredProgram& program);
 
 /// One step: forward and gradient in program order; every update unit as soon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An optimizer whose buffers several processes share out.
+// An optimizer whose buffers several processes shard.
 #pragma once
 
 #include "compiler/merge.h"
@@ -7,8 +7,8 @@
 
 namespace traingraph {
 
-/// From here on `merged` updates the share of `rank`, and has buffers for that
-/// alone. All processes must have merged the same graph.
+/// Makes `merged` update the shard of `rank` and have buffers for that alone.
+/// All processes must have merged the same graph.
 void shard_optimizer(Merged& merged, const Target& target, int rank,
                      int num_ranks);
 

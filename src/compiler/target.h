@@ -93,8 +93,8 @@ struct LowerOptions {
   /// Products may round float32 operands to bfloat16.
   bool rounds_operands = false;
 
-  // For targets whose units hold many nodes.
-  /// One timeline for forward, gradient and update: units may span phases.
+  // Targets whose units hold many nodes set this. There is one timeline for
+  // forward, gradient and update: units may span phases.
   bool joins_phases = false;
   /// Its phases are one run all the same.
   bool is_one_run = false;
@@ -103,7 +103,7 @@ struct LowerOptions {
   std::vector<ValueId> may_be_absent = {};
   /// Updates may be left out one by one (parameters that linked graphs share).
   bool separates_updates = false;
-  /// Longest estimated time of a unit on the device; 0: no limit.
+  /// Limits the estimated time of a unit on the device; 0: no limit.
   double max_gpu_ms = 0;
 };
 
@@ -124,10 +124,10 @@ class Target {
   /// Can the node run with the types that it has? Where it cannot with floats
   /// of 16 bits, it gets float32 by casts around it.
   virtual bool computes(const Program&, const Node&) const { return true; }
-  /// Empty when the node can run, else the reason why not.
+  /// Returns the reason why the node cannot run; empty when it can.
   virtual std::string reason_unsupported(const Program&, const Node&) const = 0;
-  /// Every node of `program` in its order. Throws UnsupportedError naming op
-  /// and node.
+  /// Lowers every node of `program` in its order. Throws UnsupportedError
+  /// naming op and node.
   virtual LoweredProgram lower(const Program& program,
                                const LowerOptions& options) const = 0;
 };

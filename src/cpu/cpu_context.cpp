@@ -148,12 +148,12 @@ class CpuContext final : public HostMemoryContext {
 /// A library that was built for one machine may be on another.
 void require_instruction_set() {
 #if defined(__x86_64__) && defined(__GNUC__)
-  if (instruction_set() >= kLeastInstructionSet) return;
+  if (instruction_set() >= kMinInstructionSet) return;
   throw DeviceError(
       ErrorInfo{.op = "device",
                 .node = "cpu",
                 .what = "the library was built for another machine's processor",
-                .expected = name_of(kLeastInstructionSet),
+                .expected = name_of(kMinInstructionSet),
                 .got = name_of(instruction_set()),
                 .hint = "Build it without TRAINGRAPH_QUICK_BUILD, or unset " +
                         std::string(instruction_set_variable()) + "."});

@@ -13,11 +13,11 @@ namespace {
 
 /// oneDNN counts rows and their blocks in 32 bits, and divides by what comes
 /// out when that overflows.
-constexpr std::int64_t kLongestAxis = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxAxisSize = std::int64_t{1} << 30;
 
 bool has_long_axis(const Shape& shape) {
   return std::ranges::any_of(
-      shape, [](std::int64_t size) { return size > kLongestAxis; });
+      shape, [](std::int64_t size) { return size > kMaxAxisSize; });
 }
 
 bool is_product(const Node& node) {
@@ -96,7 +96,7 @@ std::string CpuTarget::reason_unsupported(const Program& program,
   const auto reason_of = [&](ValueId id) -> std::string {
     if (id == kNoValue || program.value(id).is_opaque) return {};
     if (has_long_axis(program.shape(id))) {
-      return "the CPU takes at most " + std::to_string(kLongestAxis) +
+      return "the CPU takes at most " + std::to_string(kMaxAxisSize) +
              " elements along an axis, not " + program.shape(id).to_string();
     }
     return {};

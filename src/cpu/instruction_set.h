@@ -60,21 +60,21 @@ void run_by_width(F& f) {
 }  // namespace detail
 
 #ifdef TRAINGRAPH_ONE_INSTRUCTION_SET
-inline constexpr InstructionSet kLeastInstructionSet =
+inline constexpr InstructionSet kMinInstructionSet =
     InstructionSet::TRAINGRAPH_ONE_INSTRUCTION_SET;
 
 template <class F>
 void vectorized(F&& f) {
-  detail::run<kLeastInstructionSet>(f);
+  detail::run<kMinInstructionSet>(f);
 }
 
 template <class F>
 void vectorized_by_width(F&& f) {
-  detail::run_by_width<kLeastInstructionSet>(f);
+  detail::run_by_width<kMinInstructionSet>(f);
 }
 #else
 /// What a processor must have.
-inline constexpr InstructionSet kLeastInstructionSet = InstructionSet::Baseline;
+inline constexpr InstructionSet kMinInstructionSet = InstructionSet::Baseline;
 
 /// f(), compiled for the processor that runs it.
 template <class F>

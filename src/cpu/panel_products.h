@@ -50,7 +50,7 @@ struct Vectors {
 /// n terms is as exact as one of n / kTerms.
 inline constexpr std::int64_t kTerms = 16;
 /// Float32 adds up so many terms; longer sums go on in double.
-inline constexpr std::int64_t kMostTerms = 512;
+inline constexpr std::int64_t kMaxTerms = 512;
 
 /// kRows x kPanel sums of `depth` terms, held in registers. Row k of the panel
 /// is at y + k * y_row. Ends with store(i, j, register): floats j * kFloats and
@@ -120,14 +120,14 @@ class WideSums {
 template <int kFloats, int kRows, class T, class Store>
 inline void multiply_tile(std::int64_t depth, LeftOperand<T> x, const float* y,
                           std::int64_t y_row, const Store& store) {
-  if (depth <= kMostTerms) {
+  if (depth <= kMaxTerms) {
     return add_terms<kFloats, kRows>(depth, x, y, y_row, store);
   }
   constexpr int kColumns = kPanel / kFloats;
   WideSums<kFloats, kRows * kColumns> sums;
-  for (std::int64_t begin = 0; begin < depth; begin += kMostTerms) {
+  for (std::int64_t begin = 0; begin < depth; begin += kMaxTerms) {
     add_terms<kFloats, kRows>(
-        std::min(kMostTerms, depth - begin),
+        std::min(kMaxTerms, depth - begin),
         LeftOperand{x.data + begin * x.column, x.row, x.column},
         y + begin * y_row, y_row, [&](int i, int j, const auto& piece) {
           sums.add(i * kColumns + j, piece);
@@ -198,12 +198,12 @@ void multiply_columns(std::int64_t depth, const float* x, const float* y,
       }
     };
     Register total;
-    if (depth <= detail::kMostTerms) {
+    if (depth <= detail::kMaxTerms) {
       add_terms(0, depth, total);
     } else {
       detail::WideSums<kFloats, 1> wide;
-      for (std::int64_t k = 0; k < depth; k += detail::kMostTerms) {
-        add_terms(k, std::min(k + detail::kMostTerms, depth), total);
+      for (std::int64_t k = 0; k < depth; k += detail::kMaxTerms) {
+        add_terms(k, std::min(k + detail::kMaxTerms, depth), total);
         wide.add(0, total);
       }
       wide.round(0, &total);

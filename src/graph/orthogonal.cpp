@@ -19,7 +19,7 @@ constexpr std::size_t kPanel = 32;
 /// Elements of a panel that stay in the cache while all vectors pass.
 constexpr std::size_t kTile = 1024;
 /// A vector that keeps less of its length than this is cleaned again.
-constexpr double kLeastKept = 0.1;
+constexpr double kMinKept = 0.1;
 
 using Lanes = std::array<double, kPanel>;
 
@@ -113,7 +113,7 @@ class Orthonormalizer {
     const std::span<double> x = at(i);
     for (std::size_t k = first; k < i; ++k) subtract(x, dot(x, at(k)), at(k));
     double kept = std::sqrt(dot(x, x));
-    if (kept < kLeastKept * length) {
+    if (kept < kMinKept * length) {
       for (std::size_t k = 0; k < i; ++k) subtract(x, dot(x, at(k)), at(k));
       kept = std::sqrt(dot(x, x));
     }

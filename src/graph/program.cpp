@@ -41,7 +41,7 @@ const char* name_of(Phase phase) {
 
 /// What a process can address. So layouts with padding and lists of tensors
 /// stay far from 64 bits.
-constexpr std::size_t kMostValueBytes = std::size_t{1} << 47;
+constexpr std::size_t kMaxValueBytes = std::size_t{1} << 47;
 
 void require_sizes(const TensorDescriptor& desc, const std::string& node) {
   const Shape& shape = desc.shape;
@@ -53,7 +53,7 @@ void require_sizes(const TensorDescriptor& desc, const std::string& node) {
                                .expected = "sizes of at least 1",
                                .got = shape.to_string()});
   }
-  if (desc.size_bytes() <= kMostValueBytes) return;  // throws when it overflows
+  if (desc.size_bytes() <= kMaxValueBytes) return;  // throws when it overflows
   throw ShapeError(ErrorInfo{.node = node,
                              .what = "the tensor has no room in any memory",
                              .expected = "at most 2^47 bytes",

@@ -12,13 +12,13 @@ namespace {
 
 /// For messages: the first ones of many.
 std::string text_of(const std::vector<std::int64_t>& lengths) {
-  constexpr std::size_t kMostShown = 16;
+  constexpr std::size_t kMaxShown = 16;
   std::string text;
-  for (std::size_t i = 0; i < lengths.size() && i < kMostShown; ++i) {
+  for (std::size_t i = 0; i < lengths.size() && i < kMaxShown; ++i) {
     if (!text.empty()) text += ", ";
     text += std::to_string(lengths[i]);
   }
-  if (lengths.size() > kMostShown) {
+  if (lengths.size() > kMaxShown) {
     text += " ... of " + std::to_string(lengths.size());
   }
   return "(" + text + ")";
@@ -36,8 +36,8 @@ template <class ErrorType>
 }
 
 void require_count(const char* what, std::int64_t count) {
-  if (count <= SequenceDescriptor::kMost) return;
-  fail<ShapeError>(what, "at most " + std::to_string(SequenceDescriptor::kMost),
+  if (count <= SequenceDescriptor::kMax) return;
+  fail<ShapeError>(what, "at most " + std::to_string(SequenceDescriptor::kMax),
                    std::to_string(count));
 }
 

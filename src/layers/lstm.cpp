@@ -20,8 +20,8 @@ void validate(const LSTMDescriptor& d, const char* op) {
   require_positive(op, "input_size", d.input_size);
   require_positive(op, "hidden_size", d.hidden_size);
   require_option(
-      d.layer_count >= 1 && d.layer_count <= LSTMDescriptor::kMostLayers, op,
-      "layer_count", "1 to " + std::to_string(LSTMDescriptor::kMostLayers),
+      d.layer_count >= 1 && d.layer_count <= LSTMDescriptor::kMaxLayers, op,
+      "layer_count", "1 to " + std::to_string(LSTMDescriptor::kMaxLayers),
       std::to_string(d.layer_count));
   require_option(d.dropout >= 0 && d.dropout < 1, op, "dropout", "in [0, 1)",
                  format_value(d.dropout));

@@ -23,9 +23,8 @@ void require_above_zero(const char* op, const char* field, float value) {
 }
 
 void require_step(std::uint64_t step) {
-  require_option(step >= 1 && step <= kMostTimeSteps, "Optimizer", "time_step",
-                 "1 to " + std::to_string(kMostTimeSteps),
-                 std::to_string(step));
+  require_option(step >= 1 && step <= kMaxTimeSteps, "Optimizer", "time_step",
+                 "1 to " + std::to_string(kMaxTimeSteps), std::to_string(step));
 }
 
 void require_clipping_fields(const OptimizerDescriptor& descriptor) {

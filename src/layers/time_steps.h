@@ -7,6 +7,6 @@
 namespace traingraph {
 
 /// The last one that can be set, or be in a file.
-inline constexpr std::uint64_t kMostTimeSteps = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kMaxTimeSteps = std::uint64_t{1} << 62;
 
 }  // namespace traingraph

@@ -15,8 +15,8 @@ Upsample::Upsample(Shape shape, SampleMode sample_mode, bool aligns_corners)
   require_option(shape.rank() == 1 || shape.rank() == 2, "Upsample", "shape",
                  "(height, width) or (width)", shape.to_string());
   for (const std::int64_t extent : shape) {
-    require_option(extent >= 1 && extent <= kLargestWindow, "Upsample", "shape",
-                   "1 to " + std::to_string(kLargestWindow), shape.to_string());
+    require_option(extent >= 1 && extent <= kMaxWindow, "Upsample", "shape",
+                   "1 to " + std::to_string(kMaxWindow), shape.to_string());
   }
   require_option(to_string(sample_mode) != "?", "Upsample", "sample_mode",
                  "a case of SampleMode",

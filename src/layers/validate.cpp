@@ -13,11 +13,11 @@ namespace {
 void require_pair(const char* op, const char* field, const Pair& values,
                   std::int64_t least) {
   const bool ok = std::ranges::all_of(values, [&](std::int64_t value) {
-    return value >= least && value <= kLargestWindow;
+    return value >= least && value <= kMaxWindow;
   });
   require_option(ok, op, field,
                  "(height, width) of " + std::to_string(least) + " to " +
-                     std::to_string(kLargestWindow),
+                     std::to_string(kMaxWindow),
                  format_value(values));
 }
 

@@ -20,7 +20,7 @@ void require_option(bool ok, const char* op, const char* field,
                     std::string expected, std::string got,
                     std::string hint = {});
 void require_positive(const char* op, const char* field, std::int64_t value);
-/// Pairs are attributes of windows: at most kLargestWindow.
+/// Pairs are attributes of windows: at most kMaxWindow.
 void require_positive(const char* op, const char* field, const Pair& values);
 void require_not_negative(const char* op, const char* field,
                           const Pair& values);

@@ -164,12 +164,12 @@ void require_pad_attrs(const ShapeContext& ctx, const PadAttrs& attrs,
   require_length(ctx, "after", attrs.after, rank);
   for (int axis = 0; axis < rank; ++axis) {
     const auto is_size = [](std::int64_t count) {
-      return count >= 0 && count <= kLargestWindow;
+      return count >= 0 && count <= kMaxWindow;
     };
     ctx.require_attribute(
         is_size(attrs.before[axis]) && is_size(attrs.after[axis]),
         "padding out of range on axis " + std::to_string(axis),
-        "0 to " + std::to_string(kLargestWindow),
+        "0 to " + std::to_string(kMaxWindow),
         "before " + std::to_string(attrs.before[axis]) + ", after " +
             std::to_string(attrs.after[axis]),
         "Remove elements with slice.");

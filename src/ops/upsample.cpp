@@ -22,8 +22,8 @@ void require_sampling(const ShapeContext& ctx, const UpsampleAttrs& attrs) {
       "For a volume, sample one of its axes after the other.");
   for (const std::int64_t extent : shape) {
     ctx.require_attribute(
-        extent >= 1 && extent <= kLargestWindow, "shape out of range",
-        "1 to " + std::to_string(kLargestWindow), shape.to_string());
+        extent >= 1 && extent <= kMaxWindow, "shape out of range",
+        "1 to " + std::to_string(kMaxWindow), shape.to_string());
   }
   ctx.require_attribute(
       attrs.sample_mode == SampleMode::Linear || !attrs.aligns_corners,
@@ -45,9 +45,9 @@ Shape resampled_shape(const ShapeContext& ctx, const UpsampleAttrs& attrs) {
   }
   for (int i = 0; i < num_sampled; ++i) {
     std::int64_t& extent = shape[rank - num_sampled + i];
-    if (extent > kLargestWindow) {
+    if (extent > kMaxWindow) {
       ctx.fail_shape(describe_input(ctx, 0) + " is too large",
-                     "at most " + std::to_string(kLargestWindow) +
+                     "at most " + std::to_string(kMaxWindow) +
                          " samples on a sampled axis",
                      std::to_string(extent));
     }

@@ -27,7 +27,7 @@ struct UpsampleTaps {
   std::int64_t out() const { return static_cast<std::int64_t>(first.size()); }
 };
 
-/// Extents are at most kLargestWindow.
+/// Extents are at most kMaxWindow.
 UpsampleTaps upsample_taps(std::int64_t in, std::int64_t out, SampleMode mode,
                            bool aligns_corners);
 

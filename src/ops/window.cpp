@@ -20,11 +20,11 @@ void require_range(const ShapeContext& ctx, const char* attribute,
                    const std::array<std::int64_t, kSize>& values,
                    std::int64_t least) {
   const bool ok = std::ranges::all_of(values, [&](std::int64_t value) {
-    return value >= least && value <= kLargestWindow;
+    return value >= least && value <= kMaxWindow;
   });
   ctx.require_attribute(
       ok, std::string(attribute) + " out of range",
-      std::to_string(least) + " to " + std::to_string(kLargestWindow),
+      std::to_string(least) + " to " + std::to_string(kMaxWindow),
       Shape(values).to_string());
 }
 

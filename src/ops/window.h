@@ -24,7 +24,7 @@
 namespace traingraph {
 
 /// The limit of each attribute keeps every product of two within 64 bits.
-inline constexpr std::int64_t kLargestWindow =
+inline constexpr std::int64_t kMaxWindow =
     std::numeric_limits<std::int32_t>::max();
 
 /// Messages name a window's two axes so.

@@ -284,8 +284,8 @@ std::vector<Probe> stream_probes() {
        .answer = gpu_times,
        .weight = Weight::Reliance,
        .expected = {"known"},
-       .remedy = {.text =
-                      "flight.mm has to take the host's times for profiles"}},
+       .remedy = {.text = "in_flight_submission.mm has to take the host's "
+                          "times for profiles"}},
       {.name = "long_buffer",
        .question = "a command buffer of two seconds",
        .answer = long_buffer,

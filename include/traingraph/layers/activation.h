@@ -107,9 +107,9 @@ TRAINGRAPH_ACTIVATION(Mish, ());
 /// one for each of the source's channels, its axis 1.
 class TRAINGRAPH_API PReLU : public Layer {
  public:
-  /// `count` slopes of this value.
+  /// Makes `count` slopes of this value.
   explicit PReLU(std::int64_t count = 1, float slope = 0.25f);
-  /// (1) or (C), or (1, C, 1, 1).
+  /// Slopes have the shape (1) or (C), or (1, C, 1, 1).
   explicit PReLU(const Tensor& weights);
   const Tensor& weights() const& { return weights_.tensor(); }
   Tensor weights() const&& { return weights_.tensor(); }

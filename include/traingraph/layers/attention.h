@@ -11,7 +11,7 @@
 
 namespace traingraph {
 
-/// Checked by the layer: InvalidArgument.
+/// The layer checks the fields and throws InvalidArgument.
 struct TRAINGRAPH_API MultiheadAttentionDescriptor {
   /// Width of queries and of the result; required.
   std::int64_t model_dimension = 0;
@@ -26,11 +26,11 @@ struct TRAINGRAPH_API MultiheadAttentionDescriptor {
   bool uses_biases = true;
   /// One more key and value that all samples have, as parameters.
   bool uses_attention_biases = false;
-  /// One more key and value of zeros.
+  /// Appends one more key and value of zeros.
   bool adds_zero_attention = false;
 
-  /// With defaults that depend on other fields filled in. Throws
-  /// InvalidArgument naming the first bad field.
+  /// Fills in the defaults that depend on other fields. Throws InvalidArgument
+  /// naming the first bad field.
   MultiheadAttentionDescriptor resolved() const;
   bool operator==(const MultiheadAttentionDescriptor&) const = default;
 };
@@ -41,14 +41,14 @@ struct TRAINGRAPH_API MultiheadAttentionDescriptor {
 struct MultiheadAttentionOptions {
   std::vector<Tensor> weights = {};
   std::vector<Tensor> biases = {};
-  /// Of key and value.
+  /// Attention biases are the extra key and value.
   std::vector<Tensor> attention_biases = {};
   std::optional<RandomInitializerType> initializer = std::nullopt;
   /// Widths of the key and value sources, for weights that are created; 0:
   /// model_dimension. Weights that are given say it themselves.
   std::int64_t key_source_dimension = 0;
   std::int64_t value_source_dimension = 0;
-  /// Of dropout; 0: the platform's.
+  /// Dropout takes this seed; 0: the platform's.
   std::int64_t seed = 0;
 };
 
@@ -76,14 +76,14 @@ class TRAINGRAPH_API MultiheadAttention : public Layer {
   explicit MultiheadAttention(MultiheadAttentionDescriptor descriptor,
                               const MultiheadAttentionOptions& options = {});
 
-  /// As resolved().
+  /// The descriptor is resolved().
   MultiheadAttentionDescriptor descriptor() const { return descriptor_; }
   std::int64_t seed() const { return seed_; }
-  /// Query, key, value, output.
+  /// Weights come in the order query, key, value, output.
   std::vector<Tensor> weights() const { return tensors_of(weights_); }
-  /// The same, or empty.
+  /// Biases come in that order, or there are none.
   std::vector<Tensor> biases() const { return tensors_of(biases_); }
-  /// Key, value; or empty.
+  /// Attention biases are those of key and value, or none.
   std::vector<Tensor> attention_biases() const {
     return tensors_of(attention_biases_);
   }
@@ -95,7 +95,7 @@ class TRAINGRAPH_API MultiheadAttention : public Layer {
     return attention_biases_;
   }
 
-  /// Weights, biases, attention biases.
+  /// Parameters are weights, biases, then attention biases.
   std::vector<TensorParameter> parameters() const override;
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);

@@ -78,7 +78,7 @@ class TRAINGRAPH_API Convolution : public WeightedLayer {
  public:
   explicit Convolution(ConvolutionDescriptor descriptor,
                        const WeightOptions& options = {});
-  /// Square kernel, stride and dilation 1.
+  /// Makes a square kernel with stride and dilation 1.
   Convolution(std::int64_t input_feature_channel_count,
               std::int64_t output_feature_channel_count,
               std::int64_t kernel_size,

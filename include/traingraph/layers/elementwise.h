@@ -7,7 +7,8 @@
 
 namespace traingraph::layers {
 
-/// One source for the unary operations (is_unary), else x and y, broadcast.
+/// Takes one source for the unary operations (is_unary), else x and y,
+/// broadcast.
 class TRAINGRAPH_API Arithmetic : public Layer {
  public:
   explicit Arithmetic(ArithmeticOperation operation);

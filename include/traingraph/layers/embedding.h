@@ -25,8 +25,8 @@ struct TRAINGRAPH_API EmbeddingDescriptor {
   /// The gradient of a row is divided by how often the execution looked it up.
   bool scales_gradient_by_frequency = false;
 
-  /// With the sizes of weights (count, dimension). Of others, and of none, the
-  /// sizes stay 0, which no layer takes.
+  /// Takes the sizes of weights (count, dimension). They stay 0 for other
+  /// weights and for none, which no layer takes.
   static EmbeddingDescriptor of_weights(const Tensor& weights);
   /// Throws InvalidArgument on values out of range.
   void validate() const;

@@ -19,9 +19,9 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   FullyConnected(std::int64_t input_feature_channel_count,
                  std::int64_t output_feature_channel_count,
                  const WeightOptions& options = {});
-  /// ML Compute's form. InvalidArgument for a descriptor of anything but a 1 x
-  /// 1 convolution of type Standard; its kernel may be left out, or be (in,
-  /// out), as programs for ML Compute have it.
+  /// Takes ML Compute's form. Throws InvalidArgument for a descriptor of
+  /// anything but a 1 x 1 convolution of type Standard; its kernel may be left
+  /// out, or be (in, out), as programs for ML Compute have it.
   explicit FullyConnected(const ConvolutionDescriptor& descriptor,
                           const WeightOptions& options = {});
   /// Channel counts from weights of shape (out, in).

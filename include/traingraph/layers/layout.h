@@ -9,7 +9,7 @@
 
 namespace traingraph::layers {
 
-/// Same elements, other shape; one size may be -1.
+/// Gives the same elements another shape; one size may be -1.
 class TRAINGRAPH_API Reshape : public Layer {
  public:
   explicit Reshape(Shape shape);
@@ -35,7 +35,7 @@ class TRAINGRAPH_API Transpose : public Layer {
   Shape axes_;
 };
 
-/// One or more sources, of equal sizes but on `axis`.
+/// Sources are one or more, of equal sizes but on `axis`.
 class TRAINGRAPH_API Concatenation : public Layer {
  public:
   explicit Concatenation(std::int64_t axis = 1);
@@ -54,11 +54,11 @@ class TRAINGRAPH_API Split : public Layer {
   /// Parts of ceil(size / split_count); the last may be smaller, and there are
   /// fewer parts when the size is used up before.
   Split(std::int64_t split_count, std::int64_t axis);
-  /// Parts of these lengths; they sum to the size.
+  /// Makes parts of these lengths, which sum to the size.
   Split(Shape split_section_lengths, std::int64_t axis);
   std::int64_t axis() const { return axis_; }
   std::int64_t split_count() const { return split_count_; }
-  /// Empty for an equal split.
+  /// Lengths are empty for an equal split.
   Shape split_section_lengths() const { return lengths_; }
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);

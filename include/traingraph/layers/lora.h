@@ -39,7 +39,7 @@ class TRAINGRAPH_API LoRA : public Layer {
 
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);
-  /// down, up, and the base's.
+  /// Parameters are down, up, and the base's.
   std::vector<TensorParameter> parameters() const override;
   void lower(LayerBuilder& builder) const override;
 

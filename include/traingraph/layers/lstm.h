@@ -14,8 +14,8 @@
 namespace traingraph {
 
 struct TRAINGRAPH_API LSTMDescriptor {
-  /// The most layers.
-  static constexpr std::int64_t kMostLayers = 1024;
+  /// A stack has at most this many layers.
+  static constexpr std::int64_t kMaxLayers = 1024;
 
   std::int64_t input_size = 0;   // features per step
   std::int64_t hidden_size = 0;  // of each layer and direction
@@ -28,7 +28,7 @@ struct TRAINGRAPH_API LSTMDescriptor {
   bool bidirectional = false;
   /// Off: the output has one step, the last hidden state of each direction.
   bool returns_sequences = true;
-  /// Of the outputs of all layers but the last, in training.
+  /// Training drops outputs of all layers but the last.
   float dropout = 0;
   LSTMResultMode result_mode = LSTMResultMode::Output;
 
@@ -57,17 +57,17 @@ struct LSTMOptions {
   std::vector<Tensor> hidden_weights = {};
   std::vector<Tensor> peephole_weights = {};  // empty: no peepholes
   std::vector<Tensor> biases = {};
-  /// Input, forget, cell and output gate. Default: sigmoid, sigmoid, tanh,
-  /// sigmoid.
+  /// The gates are input, forget, cell and output. Default: sigmoid, sigmoid,
+  /// tanh, sigmoid.
   std::vector<ActivationDescriptor> gate_activations = {};
-  /// Of the cell. Default: tanh.
+  /// The new cell goes through this before the output gate. Default: tanh.
   std::optional<ActivationDescriptor> output_result_activation = {};
   std::optional<RandomInitializerType> initializer = {};
 };
 
 namespace layers {
 
-/// What layers over sequences have in common: sizes and lists of parameters.
+/// Layers over sequences have sizes and lists of parameters in common.
 ///
 /// Sources: x (batch, time, input_size); then, optionally, the initial state
 /// (zeros), (layers, directions, batch, hidden) or (layers * directions, batch,
@@ -86,8 +86,8 @@ class TRAINGRAPH_API Recurrent : public Layer {
  public:
   const LSTMDescriptor& descriptor() const& { return descriptor_; }
   LSTMDescriptor descriptor() const&& { return descriptor_; }
-  /// In the order of the options, in as many tensors as were given; one per
-  /// layer and direction when they were created; empty where there are none.
+  /// Tensors come in the order of the options, as many as were given; one per
+  /// layer and direction when they were created; none where there are none.
   std::vector<Tensor> input_weights() const;
   std::vector<Tensor> hidden_weights() const;
   std::vector<Tensor> peephole_weights() const;
@@ -100,12 +100,13 @@ class TRAINGRAPH_API Recurrent : public Layer {
   std::vector<TensorParameter> biases_parameters() const;
   std::vector<TensorParameter> secondary_biases_parameters() const;
 
-  /// Input weights, hidden weights, peephole weights, biases, secondary biases.
+  /// Lists are input weights, hidden weights, peephole weights, biases,
+  /// secondary biases.
   std::vector<TensorParameter> parameters() const override;
   void lower(LayerBuilder& builder) const override;
 
  protected:
-  /// In the order of parameters().
+  /// Lists stand in the order of parameters().
   using Lists = std::array<std::vector<Tensor>, 5>;
 
   Recurrent(const char* class_name, const LSTMDescriptor& descriptor);
@@ -124,7 +125,7 @@ class TRAINGRAPH_API Recurrent : public Layer {
   std::array<std::vector<TensorParameter>, 5> lists_;
 };
 
-/// With the W, U, P, b of the gates and * by element:
+/// W, U, P, b are those of the gates, and * is by element:
 ///
 ///   i = f_i(W_i x + U_i h + P_i * c + b_i), likewise f and g
 ///   c = f * c + i * g

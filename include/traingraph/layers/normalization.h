@@ -27,7 +27,7 @@ namespace layers {
 /// says what mean and biased variance are of. variance_epsilon > 0.
 class TRAINGRAPH_API NormalizationLayer : public Layer {
  public:
-  /// Empty without beta or gamma, which is as if they were 0 and 1.
+  /// Both are empty without beta or gamma, which is as if they were 0 and 1.
   const Tensor& beta() const& { return beta_.tensor_or_none(); }
   Tensor beta() const&& { return beta_.tensor_or_none(); }
   const Tensor& gamma() const& { return gamma_.tensor_or_none(); }
@@ -36,7 +36,7 @@ class TRAINGRAPH_API NormalizationLayer : public Layer {
   TensorParameter gamma_parameter() const { return gamma_; }
   float variance_epsilon() const { return variance_epsilon_; }
 
-  /// Beta, then gamma.
+  /// Parameters are beta, then gamma.
   std::vector<TensorParameter> parameters() const override;
 
  protected:

@@ -20,7 +20,7 @@ struct TRAINGRAPH_API PoolingDescriptor {
   PaddingPolicy padding_policy = PaddingPolicy::Same;
   /// (top and bottom, left and right); for UsePaddingSize: zeros pad nothing.
   Pair padding_sizes{0, 0};
-  /// Average only.
+  /// Only average pooling reads this.
   bool count_includes_padding = false;
   /// A last window that begins inside the padded image, but ends behind it,
   /// counts too: what it lacks is no padding, so no average counts it. Same

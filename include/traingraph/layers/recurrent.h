@@ -34,7 +34,7 @@ struct GRUOptions {
   std::optional<RandomInitializerType> initializer = {};
 };
 
-/// Parameters as those of GRUOptions, with one gate: input_weights (hidden,
+/// Parameters are as those of GRUOptions, with one gate: input_weights (hidden,
 /// in), hidden_weights (hidden, hidden), biases (hidden).
 struct RNNOptions {
   std::vector<Tensor> input_weights = {};
@@ -46,8 +46,8 @@ struct RNNOptions {
 
 namespace layers {
 
-/// With the W, R, b of the gates, the hidden state h' of the step before and *
-/// by element:
+/// W, R, b are those of the gates, h' is the hidden state of the step before,
+/// and * is by element:
 ///
 ///   r = sigmoid(W_r x + R_r h' + b_r), likewise z
 ///   n = tanh(W_n x + b_n + r * (R_n h' + b2)), with reset_after

@@ -22,29 +22,29 @@ struct InstanceNormalizationOptions {
   bool uses_parameters = true;
 };
 
-/// As of InstanceNormalizationOptions.
+/// Fields mean what they do in InstanceNormalizationOptions.
 struct GroupNormalizationOptions {
   Tensor beta = {}, gamma = {};
   float variance_epsilon = 1e-5f;
   bool uses_parameters = true;
 };
 
-/// As of InstanceNormalizationOptions; tensors have the normalized shape, with
-/// or without sizes of 1 before it up to four axes, or as many elements in one
-/// axis.
+/// Fields mean what they do in InstanceNormalizationOptions; tensors have the
+/// normalized shape, with or without sizes of 1 before it up to four axes, or
+/// as many elements in one axis.
 struct LayerNormalizationOptions {
   Tensor beta = {}, gamma = {};
   float variance_epsilon = 1e-5f;
   bool uses_parameters = true;
-  /// Where the sizes of the normalized shape are; negative ones count from the
-  /// end. None: the last axes.
+  /// The axes hold the sizes of the normalized shape; negative ones count from
+  /// the end. None: the last axes.
   Shape axes = {};
 };
 
 namespace layers {
 
-/// Per sample and channel of (N, C, ...), over all axes behind the channels;
-/// beta and gamma per channel.
+/// Normalizes each sample and channel of (N, C, ...) over all axes behind the
+/// channels; beta and gamma per channel.
 ///
 /// With running statistics (given as options) training moves them: running =
 /// momentum * running + (1 - momentum) * the mean over the samples, of unbiased
@@ -57,7 +57,7 @@ class TRAINGRAPH_API InstanceNormalization : public NormalizationLayer {
       const InstanceNormalizationOptions& options = {});
 
   std::int64_t feature_channel_count() const { return channels_; }
-  /// Empty without running statistics.
+  /// Both are empty without running statistics.
   const Tensor& mean() const& { return mean_; }
   Tensor mean() const&& { return mean_; }
   const Tensor& variance() const& { return variance_; }
@@ -76,9 +76,9 @@ class TRAINGRAPH_API InstanceNormalization : public NormalizationLayer {
   float momentum_;
 };
 
-/// Per sample and group of channels of (N, C, ...), over the channels of the
-/// group and all axes behind; beta and gamma per channel. Group g has the
-/// channels from g C / group_count on. group_count divides C.
+/// Normalizes each sample and group of channels of (N, C, ...) over the
+/// channels of the group and all axes behind; beta and gamma per channel. Group
+/// g has the channels from g C / group_count on. group_count divides C.
 class TRAINGRAPH_API GroupNormalization : public NormalizationLayer {
  public:
   GroupNormalization(std::int64_t feature_channel_count,
@@ -95,16 +95,16 @@ class TRAINGRAPH_API GroupNormalization : public NormalizationLayer {
   std::int64_t channels_, groups_;
 };
 
-/// Over axes of these sizes, the last ones unless options say others; beta and
-/// gamma have a value for each element. Axes that are not the last ones cost a
-/// transposition before and after.
+/// Normalizes over axes of these sizes, the last ones unless options say
+/// others; beta and gamma have a value for each element. Axes that are not the
+/// last ones cost a transposition before and after.
 class TRAINGRAPH_API LayerNormalization : public NormalizationLayer {
  public:
   explicit LayerNormalization(const Shape& normalized_shape,
                               const LayerNormalizationOptions& options = {});
 
   Shape normalized_shape() const { return normalized_shape_; }
-  /// As given; empty: the last ones.
+  /// Axes are as given; empty: the last ones.
   Shape axes() const { return axes_; }
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);

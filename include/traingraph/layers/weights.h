@@ -11,12 +11,12 @@
 
 namespace traingraph {
 
-/// Where a layer's parameters come from. Weights that are not given are created
-/// from the platform's seed, with `initializer` (Glorot uniform), biases with
-/// zeros, unless `uses_biases` is off. InvalidArgument for an initializer of
-/// given weights, and for given biases that are off. Weights are floats of any
-/// type, biases of the same: what is created follows what is given. Sources of
-/// the layer must have that type, too; cast converts.
+/// Options say where a layer's parameters come from. Weights that are not given
+/// are created from the platform's seed, with `initializer` (Glorot uniform),
+/// biases with zeros, unless `uses_biases` is off. InvalidArgument for an
+/// initializer of given weights, and for given biases that are off. Weights are
+/// floats of any type, biases of the same: what is created follows what is
+/// given. Sources of the layer must have that type, too; cast converts.
 struct WeightOptions {
   Tensor weights = {};
   Tensor biases = {};
@@ -31,13 +31,13 @@ class TRAINGRAPH_API WeightedLayer : public Layer {
  public:
   const Tensor& weights() const& { return weights_.tensor(); }
   Tensor weights() const&& { return weights_.tensor(); }
-  /// Empty without biases.
+  /// The tensor is empty without biases.
   const Tensor& biases() const& { return biases_.tensor_or_none(); }
   Tensor biases() const&& { return biases_.tensor_or_none(); }
   /// Handles: set_updatable(false) freezes the layer's own parameter.
   TensorParameter weights_parameter() const { return weights_; }
   TensorParameter biases_parameter() const { return biases_; }
-  /// Weights, then biases.
+  /// Parameters are weights, then biases.
   std::vector<TensorParameter> parameters() const override;
 
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where filter nodes have their weights from, and who trains them.
+// Data sources: where filter nodes have weights from, and who trains them.
 #pragma once
 
 #include <cfloat>
@@ -28,8 +28,8 @@ struct ConvolutionDescriptor {
   bool operator==(const ConvolutionDescriptor&) const = default;
 };
 
-/// What a gradient pass left for the host: sums over the batch. Valid during
-/// the call that is given it.
+/// Holds what a gradient pass left for the host: sums over the batch. Valid
+/// during the call that is given it.
 struct ConvolutionGradients {
   std::span<const float> weights, biases;
 };
@@ -46,11 +46,12 @@ class TRAINGRAPH_API ConvolutionDataSource {
   virtual ~ConvolutionDataSource() = default;
   virtual ConvolutionDescriptor descriptor() const = 0;
   virtual std::string name() const { return {}; }
-  /// False: there are none; making the graph throws InvalidArgument.
+  /// Returns false when there are none; making the graph then throws
+  /// InvalidArgument.
   virtual bool load() { return true; }
   virtual void purge() {}
   virtual std::span<const float> weights() = 0;
-  /// One per output channel, or empty.
+  /// Returns one per output channel, or none.
   virtual std::span<const float> bias_terms() { return {}; }
   /// TrainingStyle::GPU: the device updates the weights by this one. The data
   /// sources of a graph have the same one.
@@ -74,7 +75,7 @@ class TRAINGRAPH_API NormalizationDataSource {
   virtual std::span<const float> beta() { return {}; }
   virtual std::span<const float> mean() { return {}; }
   virtual std::span<const float> variance() { return {}; }
-  /// Group normalization only.
+  /// Only group normalization asks for this.
   virtual std::int64_t groups() const { return 1; }
   /// MPSNN's default is next to none.
   virtual float epsilon() const { return FLT_MIN; }

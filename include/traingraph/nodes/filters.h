@@ -18,11 +18,11 @@
 
 namespace traingraph::nodes {
 
-/// What trainable filters add. The gradient node follows its filter.
+/// A filter with a data source. The gradient node follows its filter.
 class TRAINGRAPH_API TrainableNode : public FilterNode {
  public:
   TrainableNode() = default;
-  /// The same node; empty unless it is a filter with a data source.
+  /// Returns the same node; empty unless it is a filter with a data source.
   static TrainableNode from(const FilterNode& node);
   TrainingStyle training_style() const;
   void set_training_style(TrainingStyle style) const;
@@ -63,9 +63,9 @@ class TRAINGRAPH_API ConvolutionTransposeNode : public TrainableNode {
 struct PoolingOptions {
   /// Required.
   Pair kernel_size{0, 0};
-  /// None: those of the kernel.
+  /// Strides of 0 are those of the kernel.
   Pair strides{0, 0};
-  /// Max only.
+  /// Only max pooling has dilations.
   Pair dilation_rates{1, 1};
   PaddingPolicy padding = {.extent = PaddingExtent::ValidOnly};
   /// Average: Clamp divides by the samples inside the image, Zero by all.
@@ -94,7 +94,7 @@ class TRAINGRAPH_API PoolingL2NormNode : public FilterNode {
 struct NeuronDescriptor {
   NeuronType type = NeuronType::None;
   float a = 0, b = 0, c = 0;
-  /// PReLU: one per channel.
+  /// PReLU takes one slope per channel.
   std::vector<float> prelu_data = {};
 
   bool operator==(const NeuronDescriptor&) const = default;
@@ -147,13 +147,13 @@ class TRAINGRAPH_API BatchNormalizationNode : public TrainableNode {
   BatchNormalizationNode(const ImageNode& source,
                          NormalizationDataSourcePtr data_source);
 };
-/// Statistics of each image and channel.
+/// Statistics are of each image and channel.
 class TRAINGRAPH_API InstanceNormalizationNode : public TrainableNode {
  public:
   InstanceNormalizationNode(const ImageNode& source,
                             NormalizationDataSourcePtr data_source);
 };
-/// Statistics of each image and group of channels.
+/// Statistics are of each image and group of channels.
 class TRAINGRAPH_API GroupNormalizationNode : public TrainableNode {
  public:
   GroupNormalizationNode(const ImageNode& source,
@@ -200,7 +200,7 @@ class TRAINGRAPH_API LocalContrastNormalizationNode : public FilterNode {
       const LocalContrastNormalizationOptions& options = {});
 };
 
-/// Over the channels of each pixel.
+/// Softmax goes over the channels of each pixel.
 class TRAINGRAPH_API SoftMaxNode : public FilterNode {
  public:
   explicit SoftMaxNode(const ImageNode& source);
@@ -235,7 +235,7 @@ class TRAINGRAPH_API MultiplicationNode : public FilterNode {
   MultiplicationNode(const ImageNode& left, const ImageNode& right,
                      const ArithmeticOptions& options = {});
 };
-/// Without a gradient, as in MPSNN: multiply by a PowerNode of c = -1.
+/// Division has no gradient, as in MPSNN: multiply by a PowerNode of c = -1.
 class TRAINGRAPH_API DivisionNode : public FilterNode {
  public:
   DivisionNode(const ImageNode& left, const ImageNode& right,
@@ -255,20 +255,20 @@ class TRAINGRAPH_API DropoutNode : public FilterNode {
                        const DropoutOptions& options = {});
 };
 
-/// Channels one after the other. All sources but the last have a multiple of 4
-/// channels: MPSNN fills up others with channels of its own.
+/// Channels follow one after the other. All sources but the last have a
+/// multiple of 4 channels: MPSNN fills up others with channels of its own.
 class TRAINGRAPH_API ConcatenationNode : public FilterNode {
  public:
   explicit ConcatenationNode(const std::vector<ImageNode>& sources);
 };
-/// The same elements in the order (height, width, channels).
+/// Elements stay in the order (height, width, channels).
 class TRAINGRAPH_API ReshapeNode : public FilterNode {
  public:
   ReshapeNode(const ImageNode& source, ImageSize result_size);
 };
 class TRAINGRAPH_API PadNode : public FilterNode {
  public:
-  /// (channels, height, width).
+  /// Sizes are (channels, height, width).
   using Sizes = std::array<std::int64_t, 3>;
   PadNode(const ImageNode& source, Sizes before, Sizes after,
           ImageEdgeMode edge_mode = ImageEdgeMode::Zero, float fill_value = 0);
@@ -289,7 +289,7 @@ class TRAINGRAPH_API UpsamplingBilinearNode : public FilterNode {
   UpsamplingBilinearNode(const ImageNode& source, std::int64_t scale_x,
                          std::int64_t scale_y, bool aligns_corners = false);
 };
-/// Bilinear, to any size; without a gradient.
+/// Scales to any size, bilinear; there is no gradient.
 class TRAINGRAPH_API BilinearScaleNode : public FilterNode {
  public:
   BilinearScaleNode(const ImageNode& source, Pair output_size);

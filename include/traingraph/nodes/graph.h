@@ -19,11 +19,11 @@ struct CompiledNodes;
 struct GraphOptions {
   /// The most images of a run.
   std::int64_t batch_size = 1;
-  /// By result image; none: all. What only an image that is not needed depends
-  /// on is left out, updates of weights stay.
+  /// Says by result image which are needed; none: all. What only an image that
+  /// is not needed depends on is left out, updates of weights stay.
   std::vector<bool> results_are_needed = {};
-  /// On Metal, MPSNN runs the filters that it has; false: MPSGraph runs all,
-  /// as ops. Other devices have one way.
+  /// MPSNN runs the filters that it has, on Metal; with false MPSGraph runs
+  /// all, as ops. Other devices have one way.
   bool uses_mpsnn = true;
 };
 

@@ -10,16 +10,16 @@ namespace traingraph::nodes {
 /// Formulas are in traingraph/losses.h. Classes are channels.
 struct LossDescriptor {
   LossType type = LossType::MeanSquaredError;
-  /// Of the loss of each image: None, Sum or Mean. A LossNode's gradient is not
-  /// divided by anything.
+  /// The loss of each image is reduced by None, Sum or Mean. A LossNode's
+  /// gradient is not divided by anything.
   ReductionType reduction = ReductionType::None;
   float weight = 1, label_smoothing = 0, epsilon = 1e-7f, delta = 1;
   std::int64_t number_of_classes = 1;
   /// The loss is one image for the whole batch, (1, 1, 1); with Mean it is
   /// divided by the number of images, too.
   bool reduce_across_batch = false;
-  /// With Sum: divided by the number of losses whose weight is not 0; 0 when
-  /// there is none.
+  /// Sum is divided by the number of losses whose weight is not 0, and is 0
+  /// when there is none.
   bool divides_by_non_zero_weights = false;
 
   bool operator==(const LossDescriptor&) const = default;
@@ -32,8 +32,9 @@ class TRAINGRAPH_API LossNode : public FilterNode {
  public:
   LossNode(const ImageNode& source, const ImageNode& labels,
            const LossDescriptor& descriptor, const ImageNode& weights = {});
-  /// (1, 1, 1) of each image, or, without a reduction, one per element, and of
-  /// losses that sum over classes one per pixel. Exported.
+  /// Losses are (1, 1, 1) of each image, or, without a reduction, one per
+  /// element, and of losses that sum over classes one per pixel. The image is
+  /// exported.
   ImageNode loss_image() const;
 };
 

@@ -28,7 +28,7 @@ struct ImageState;
 class FilterNode;
 class GradientFilterNode;
 
-/// Of one image; the batch comes with the graph.
+/// The sizes of one image; the batch comes with the graph.
 struct ImageSize {
   std::int64_t feature_channels = 1, height = 1, width = 1;
   bool operator==(const ImageSize&) const = default;
@@ -37,7 +37,7 @@ struct ImageSize {
 
 class TRAINGRAPH_API ImageNode {
  public:
-  /// No image.
+  /// Makes a handle to no image.
   ImageNode() = default;
   /// An image that every run is given under `handle`. Throws InvalidArgument
   /// for an empty handle, ShapeError for a size below 1.
@@ -65,14 +65,14 @@ class TRAINGRAPH_API ImageNode {
   std::shared_ptr<ImageState> state_;
 };
 
-/// What a filter leaves for its gradient filter, and what that leaves for the
-/// data source. Obtained from filters.
+/// A state is what a filter leaves for its gradient filter, and what that
+/// leaves for the data source. Filters give it.
 class TRAINGRAPH_API StateNode {
  public:
   StateNode() = default;
   explicit operator bool() const { return filter_ != nullptr; }
   bool operator==(const StateNode&) const = default;
-  /// Of the filter: "convolution.state".
+  /// Names the filter: "convolution.state".
   std::string name() const;
   /// A graph returns what is in it: of a convolution the gradients of weights
   /// and biases, of a normalization those of gamma and beta. Throws
@@ -98,12 +98,12 @@ using NodeHandler = std::function<void(
 
 class TRAINGRAPH_API FilterNode {
  public:
-  /// No filter.
+  /// Makes a handle to no filter.
   FilterNode() = default;
   explicit operator bool() const { return state_ != nullptr; }
   bool operator==(const FilterNode&) const = default;
 
-  /// "ConvolutionNode".
+  /// Names the class: "ConvolutionNode".
   std::string class_name() const;
   /// Errors, reports and pictures use it; unique in a graph. By default the
   /// class's, with a number in the graph: "convolution", "convolution_2".
@@ -124,7 +124,7 @@ class TRAINGRAPH_API FilterNode {
   GradientFilterNode gradient_filter(const ImageNode& source) const;
   GradientFilterNode gradient_filter(
       const std::vector<ImageNode>& sources) const;
-  /// One node per source, in the order of the sources.
+  /// Makes one node per source, in the order of the sources.
   std::vector<GradientFilterNode> gradient_filters(
       const ImageNode& source) const;
   std::vector<GradientFilterNode> gradient_filters(
@@ -152,12 +152,12 @@ class TRAINGRAPH_API GradientFilterNode : public FilterNode {
  public:
   GradientFilterNode() = default;
   using FilterNode::FilterNode;
-  /// The same node; empty unless it is a gradient filter.
+  /// Returns the same node; empty unless it is a gradient filter.
   static GradientFilterNode from(const FilterNode& node);
   /// The filter it is the gradient of, and which of its sources.
   FilterNode forward_filter() const;
   int source_index() const;
-  /// For MPSNN's arithmetic nodes: is it the gradient of the second source?
+  /// MPSNN's arithmetic nodes tell the gradient of the second source by this.
   bool is_secondary_source_filter() const { return source_index() == 1; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the windows of filter nodes lie.
+// Padding policies: where the windows of filter nodes lie.
 #pragma once
 
 #include "traingraph/enums.h"

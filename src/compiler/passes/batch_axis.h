@@ -23,7 +23,7 @@ namespace traingraph {
 std::optional<ErrorInfo> derive_batch_axes(Program& program,
                                            std::int64_t batch);
 
-/// The program at another batch size. Throws UnsupportedError with what
+/// Returns the program at another batch size. Throws UnsupportedError with what
 /// derive_batch_axes() returns, or when a shape rule refuses that size.
 void resize_batch(Program& program, const BatchChange& change);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kNone = -1;
 
-/// When sums over ranks begin and when they are waited for.
+/// Sums over ranks begin in one phase and are waited for in another.
 struct SumPhases {
   Phase start, done;
 };
@@ -139,8 +139,8 @@ class Reducer {
   Program& program_;
 };
 
-/// By value: the last node before the updates that touches its bytes, which
-/// views share.
+/// Finds for each value the last node before the updates that touches its
+/// bytes, which views share.
 std::vector<NodeId> last_touches(const Program& program) {
   std::vector<ValueId> bytes_of(program.values().size());
   for (std::size_t v = 0; v < bytes_of.size(); ++v) {
@@ -164,7 +164,7 @@ std::vector<NodeId> last_touches(const Program& program) {
   return last;
 }
 
-/// By node: of updates, the last sum that it needs, directly or through other
+/// Finds for each update the last sum that it needs, directly or through other
 /// updates; none for other nodes. A node needs no earlier a sum than what it
 /// must not overtake.
 std::vector<int> needed_sums(const Program& program) {

@@ -14,17 +14,17 @@
 
 namespace traingraph {
 
-/// What a bucket is called after: "head/weights ... stem/biases".
+/// Names a bucket: "head/weights ... stem/biases".
 std::string first_and_last(std::span<const std::string_view> parameters);
 
-/// What is trained, in the order in which the gradients become ready.
+/// Lists trained tensors in the order in which their gradients become ready.
 std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);
 
 /// Sums gradients over all ranks, in buckets, and losses where the graph
 /// reduces them: what follows reads the sums. Behind append_gradients().
 void reduce_over_ranks(const PassContext& context, Assembled& assembled);
 
-/// Gathers parameters whose update the ranks share; starts each sum as soon as
+/// Gathers parameters whose update the ranks shard; starts each sum as soon as
 /// its gradients are complete, and sorts updates by the sum that they need.
 /// Behind append_updates().
 void place_collectives(const PassContext& context, Assembled& assembled);

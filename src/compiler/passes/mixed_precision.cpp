@@ -19,7 +19,7 @@ bool has_layer_types(const MergedGraph& graph) {
   });
 }
 
-/// Empty: products stay what they are.
+/// Returns none where products stay what they are.
 std::optional<DataType> product_type(Precision precision) {
   if (precision == Precision::MixedBFloat16) return DataType::BFloat16;
   if (precision == Precision::MixedFloat16) return DataType::Float16;
@@ -76,7 +76,8 @@ class MixedPrecision {
     }
   }
 
-  /// What the floats that a node takes become; empty: they stay.
+  /// Returns the type that the floats of a node's inputs become; none: they
+  /// stay.
   std::optional<DataType> type_for(const Node& node) const {
     if (node.op->autocast_list == AutocastList::Float32)
       return DataType::Float32;
@@ -113,7 +114,7 @@ class MixedPrecision {
     return cast(value, DataType::Float32);
   }
 
-  /// One cast for all nodes of a phase.
+  /// All nodes of a phase share one cast.
   ValueId cast(ValueId value, DataType type) {
     if (program_.desc(value).data_type == type) return value;
     const Phase phase = program_.node(retype_.visited()).phase;

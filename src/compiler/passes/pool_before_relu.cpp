@@ -16,7 +16,7 @@ bool is_relu(const Node& node) {
   return attrs.type == ActivationType::ReLU && attrs.a == 0;
 }
 
-/// How often each value is read or named.
+/// Counts how often each value is read or named.
 std::vector<int> count_uses(const Program& program,
                             std::span<const ValueId> named) {
   std::vector<int> uses(program.values().size(), 0);

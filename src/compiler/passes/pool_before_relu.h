@@ -14,8 +14,8 @@
 
 namespace traingraph {
 
-/// Before gradients are appended. Where r is in `named` or read elsewhere, the
-/// two stay as they are. `named` may contain kNoValue.
+/// Runs before gradients are appended. Where r is in `named` or read elsewhere,
+/// the two stay as they are. `named` may contain kNoValue.
 void pool_before_relu(Program& program, std::span<const ValueId> named);
 
 }  // namespace traingraph

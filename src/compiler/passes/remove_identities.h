@@ -13,7 +13,7 @@
 
 namespace traingraph {
 
-/// Before gradients are appended.
+/// Runs before gradients are appended.
 void remove_identities(const MergedGraph& graph, Assembled& assembled);
 
 }  // namespace traingraph

@@ -84,7 +84,7 @@ class Synchronizer {
     take_over(norm.outputs[0], 0);
   }
 
-  /// In the place of `norm`. Returns the first result.
+  /// Appends a node in the place of `norm` and returns its first result.
   ValueId append(const Node& norm, OpKind kind, Attributes attrs,
                  std::vector<ValueId> inputs) {
     program_.position = {norm.phase, norm.layer, norm.name};

@@ -166,7 +166,7 @@ struct WeightsGradient {
               tiles.has_whole_images() ? s.out * tiles.most_positions() : 0} {
     // Parts of the tiles have a sum each, blocks of channels have not.
     const std::int64_t sums =
-        std::max<std::int64_t>(kMostSums / num_weights(), 1);
+        std::max<std::int64_t>(kMaxSums / num_weights(), 1);
     tile_parts = static_cast<int>(
         std::min({std::int64_t{workers}, tiles.count(), sums}));
     in_blocks = static_cast<int>(
@@ -220,7 +220,7 @@ struct WeightsGradient {
   }
 
  private:
-  static constexpr std::int64_t kMostSums = std::int64_t{1} << 24;
+  static constexpr std::int64_t kMaxSums = std::int64_t{1} << 24;
 };
 
 }  // namespace

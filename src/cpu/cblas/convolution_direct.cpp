@@ -112,7 +112,7 @@ struct DirectWeightsGradient {
         rows_at_once(std::max<std::int64_t>(direct::kTerms / s.out_width, 1)),
         num_parts(static_cast<int>(
             std::min({std::int64_t{workers}, strips.count(),
-                      std::max<std::int64_t>(kMostSums / num_sums(), 1)}))),
+                      std::max<std::int64_t>(kMaxSums / num_sums(), 1)}))),
         space{s.in * strips.plane(), panel() * num_panels()} {}
 
   std::int64_t num_panels() const { return (sizes.out + kPanel - 1) / kPanel; }
@@ -203,7 +203,7 @@ struct DirectWeightsGradient {
   }
 
  private:
-  static constexpr std::int64_t kMostSums = std::int64_t{1} << 24;
+  static constexpr std::int64_t kMaxSums = std::int64_t{1} << 24;
 };
 
 int scratch_floats(NodeLowering& lowering, std::int64_t count) {

@@ -29,8 +29,8 @@ class ConvolutionTiles {
       : sizes_(sizes) {
     const std::int64_t size = sizes.out_size();
     const std::int64_t most =
-        std::max({kCached / depth, std::min(kWorthPacking, kMost / depth),
-                  kLeastPositions});
+        std::max({kCached / depth, std::min(kWorthPacking, kMax / depth),
+                  kMinPositions});
     if (size >= kWholeImages || sizes.images == 1) {
       const std::int64_t for_all =
           std::min((wanted + sizes.images - 1) / sizes.images,
@@ -68,10 +68,10 @@ class ConvolutionTiles {
  private:
   // Floats of the columns of a tile: half of a second cache of 2 MB. Where that
   // is few positions, rather so many that packing the weights again for each
-  // tile is worth it, up to kMost.
+  // tile is worth it, up to kMax.
   static constexpr std::int64_t kCached = std::int64_t{1} << 18;
-  static constexpr std::int64_t kMost = std::int64_t{1} << 21;
-  static constexpr std::int64_t kWorthPacking = 256, kLeastPositions = 16;
+  static constexpr std::int64_t kMax = std::int64_t{1} << 21;
+  static constexpr std::int64_t kWorthPacking = 256, kMinPositions = 16;
   /// Images of fewer positions are in tiles as a whole.
   static constexpr std::int64_t kWholeImages = 128;
 

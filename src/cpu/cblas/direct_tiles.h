@@ -73,14 +73,14 @@ void tile(std::int64_t depth, const Filters& filters, const float* image,
 }
 
 /// Calls f(number of rows as a constant, row) for tiles that cover `rows`.
-template <int kMostRows, class F>
+template <int kMaxRows, class F>
 void for_row_tiles(std::int64_t rows, const F& f) {
   std::int64_t i = 0;
   const auto each = [&]<int kRows>(std::integral_constant<int, kRows> n) {
     for (; i + kRows <= rows; i += kRows) f(n, i);
   };
-  each(std::integral_constant<int, kMostRows>());
-  if constexpr (kMostRows > 4) each(std::integral_constant<int, 4>());
+  each(std::integral_constant<int, kMaxRows>());
+  if constexpr (kMaxRows > 4) each(std::integral_constant<int, 4>());
   each(std::integral_constant<int, 2>());
   each(std::integral_constant<int, 1>());
 }
@@ -171,7 +171,7 @@ template <int kFloats>
 void gradient_tiles(const GradientRows& from, std::int64_t depth,
                     std::int64_t panels, const std::int64_t* offsets, float* to,
                     std::int64_t to_row) {
-  constexpr int kMostPanels = kFloats == 16 ? 2 : 1;
+  constexpr int kMaxPanels = kFloats == 16 ? 2 : 1;
   const auto run = [&]<int kPanels>(std::integral_constant<int, kPanels>,
                                     std::int64_t first) {
     GradientRows own = from;
@@ -184,8 +184,8 @@ void gradient_tiles(const GradientRows& from, std::int64_t depth,
         });
   };
   std::int64_t panel = 0;
-  for (; panel + kMostPanels <= panels; panel += kMostPanels) {
-    run(std::integral_constant<int, kMostPanels>(), panel);
+  for (; panel + kMaxPanels <= panels; panel += kMaxPanels) {
+    run(std::integral_constant<int, kMaxPanels>(), panel);
   }
   if (panel < panels) run(std::integral_constant<int, 1>(), panel);
 }

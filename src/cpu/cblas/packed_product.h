@@ -114,7 +114,7 @@ template <int kFloats, int kPanels>
 void packed_rows(std::int64_t rows, std::int64_t depth,
                  const LeftOperand<float>& x, const RightOperand& y,
                  const PackedTarget& target) {
-  constexpr int kMostRows = kTileRows<kFloats>;
+  constexpr int kMaxRows = kTileRows<kFloats>;
   std::int64_t i = 0;
   const auto tiles = [&]<int kRows>(std::integral_constant<int, kRows>) {
     for (; i + kRows <= rows; i += kRows) {
@@ -123,8 +123,8 @@ void packed_rows(std::int64_t rows, std::int64_t depth,
           {target.z + i * target.row, target.row, target.columns, target.adds});
     }
   };
-  tiles(std::integral_constant<int, kMostRows>());
-  if constexpr (kMostRows > 4) tiles(std::integral_constant<int, 4>());
+  tiles(std::integral_constant<int, kMaxRows>());
+  if constexpr (kMaxRows > 4) tiles(std::integral_constant<int, 4>());
   tiles(std::integral_constant<int, 2>());
   tiles(std::integral_constant<int, 1>());
 }

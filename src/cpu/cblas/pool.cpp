@@ -17,11 +17,11 @@ namespace traingraph::cpu {
 namespace {
 
 /// Most samples of a window for these loops.
-constexpr std::int64_t kMostTaps = 32;
+constexpr std::int64_t kMaxTaps = 32;
 
 bool is_small(const PoolWindow& w) {
-  return w.kernel_size[0] <= kMostTaps && w.kernel_size[1] <= kMostTaps &&
-         w.kernel_size[0] * w.kernel_size[1] <= kMostTaps;
+  return w.kernel_size[0] <= kMaxTaps && w.kernel_size[1] <= kMaxTaps &&
+         w.kernel_size[0] * w.kernel_size[1] <= kMaxTaps;
 }
 
 struct PoolSizes {

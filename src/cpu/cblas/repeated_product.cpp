@@ -126,7 +126,7 @@ class Packed final : public EngineProduct {
 
 /// Rows up to which packing anew in each call would cost more than a CBLAS is
 /// faster.
-constexpr std::int64_t kMostPackedRows = 128;
+constexpr std::int64_t kMaxPackedRows = 128;
 
 }  // namespace
 
@@ -141,7 +141,7 @@ std::shared_ptr<const EngineProduct> make_engine_product(NodeLowering& lowering,
                                   .what = "a CBLAS multiplies float32 alone",
                                   .got = std::string(to_string(type))});
   }
-  if (use == ProductUse::Repeated && x.rows <= kMostPackedRows) {
+  if (use == ProductUse::Repeated && x.rows <= kMaxPackedRows) {
     return std::make_shared<const Packed>(lowering, x, y);
   }
   return std::make_shared<const Sgemm>(lowering, x, y);

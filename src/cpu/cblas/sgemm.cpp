@@ -15,7 +15,7 @@ namespace traingraph::cpu {
 namespace {
 
 /// Up to here OpenBLAS has kernels that allocate memory in each call.
-constexpr double kMostSmall = 1e6;
+constexpr double kMaxSmall = 1e6;
 
 /// Packing is most of what a CBLAS does for so few rows or terms.
 constexpr std::int64_t kFew = 32;
@@ -39,7 +39,7 @@ void multiply_small(const ProductSize& size, float alpha, const BlasOperand& x,
   });
 }
 
-constexpr std::int64_t kLongestStep = std::numeric_limits<int>::max();
+constexpr std::int64_t kMaxStep = std::numeric_limits<int>::max();
 
 }  // namespace
 
@@ -57,13 +57,13 @@ BlasOperand describe_for_blas(const NodeLowering& lowering,
     operand.row = -1;
   }
   const std::int64_t least = operand.is_transposed ? m.rows : m.columns;
-  if (operand.row < least || operand.row > kLongestStep) {
+  if (operand.row < least || operand.row > kMaxStep) {
     throw UnsupportedError(ErrorInfo{
         .op = lowering.node().op->name,
         .node = lowering.node().name,
         .what = "a CBLAS takes no matrix with these steps",
         .expected = "rows or columns without gaps, at most " +
-                    std::to_string(kLongestStep) + " apart",
+                    std::to_string(kMaxStep) + " apart",
         .got = std::to_string(m.row) + " and " + std::to_string(m.column)});
   }
   return operand;
@@ -75,7 +75,7 @@ void sgemm(const ProductSize& size, float alpha, const BlasOperand& x,
                                  static_cast<double>(size.columns) *
                                  static_cast<double>(size.depth);
   const bool is_small =
-      multiplications <= kMostSmall || size.rows <= kFew || size.depth <= kFew;
+      multiplications <= kMaxSmall || size.rows <= kFew || size.depth <= kFew;
   if (is_small && !kHasMatrixUnit) {
     return multiply_small(size, alpha, x, y, z, z_row, adds);
   }

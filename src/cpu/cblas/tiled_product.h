@@ -28,7 +28,7 @@ class TiledProduct {
     for (int rows = 1; rows <= num_threads; ++rows) {
       if (num_threads % rows != 0) continue;
       const int columns = num_threads / rows;
-      if (rows > 1 && size.rows < rows * kLeastRows) continue;
+      if (rows > 1 && size.rows < rows * kMinRows) continue;
       if (columns > 1 && size.columns < columns * kPanel) continue;
       const double read = static_cast<double>(size.rows) * columns +
                           static_cast<double>(size.columns) * rows;
@@ -43,7 +43,7 @@ class TiledProduct {
     // reads it, unless packing y once more, `depth` floats for each column,
     // takes longer than to fetch z.
     const std::int64_t columns = (size.columns - 1) / column_parts_ + 1;
-    rows_at_once_ = std::max(kMostFloats / columns, kRowsPerTerm * size.depth);
+    rows_at_once_ = std::max(kMaxFloats / columns, kRowsPerTerm * size.depth);
   }
 
   const ProductSize& size() const { return size_; }
@@ -53,8 +53,7 @@ class TiledProduct {
   void run(float alpha, const BlasOperand& x, const BlasOperand& y, float* z,
            std::int64_t z_row, const Finish& finish) const {
     const auto share = [&](int index) {
-      const Part rows(size_.rows, index / column_parts_, row_parts_,
-                      kLeastRows);
+      const Part rows(size_.rows, index / column_parts_, row_parts_, kMinRows);
       const Part columns(size_.columns, index % column_parts_, column_parts_);
       if (columns.begin >= columns.end) return;
       for (std::int64_t i = rows.begin; i < rows.end; i += rows_at_once_) {
@@ -71,9 +70,9 @@ class TiledProduct {
   }
 
  private:
-  static constexpr std::int64_t kLeastRows = 8;
+  static constexpr std::int64_t kMinRows = 8;
   static constexpr std::int64_t kRowsPerTerm = 4;
-  static constexpr std::int64_t kMostFloats = std::int64_t{1} << 17;
+  static constexpr std::int64_t kMaxFloats = std::int64_t{1} << 17;
 
   ProductSize size_{};
   int row_parts_ = 1, column_parts_ = 1;

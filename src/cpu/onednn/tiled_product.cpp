@@ -19,9 +19,9 @@ namespace {
 using dnnl::memory;
 
 /// One primitive is as fast on one thread; two and three were not measured.
-constexpr int kLeastThreads = 4;
+constexpr int kMinThreads = 4;
 /// So that the last tiles keep few threads waiting.
-constexpr std::int64_t kLeastTilesPerThread = 2;
+constexpr std::int64_t kMinTilesPerThread = 2;
 
 struct TileSize {
   std::int64_t rows, columns;
@@ -36,8 +36,7 @@ std::optional<TileSize> choose_tiles(std::int64_t rows, std::int64_t columns,
                                      int threads) {
   constexpr std::array<TileSize, 2> kSizes{{{256, 128}, {128, 128}}};
   for (const TileSize& tile : kSizes) {
-    if (tile.count(rows, columns) >= kLeastTilesPerThread * threads)
-      return tile;
+    if (tile.count(rows, columns) >= kMinTilesPerThread * threads) return tile;
   }
   return {};
 }
@@ -163,7 +162,7 @@ bool lower_tiled_product(NodeLowering& lowering,
   const DataType type = lowering.input_desc(0).data_type;
   const bool is_gradient = z.dims.size() == 2 && x.strides[0] == 1 &&
                            x.strides[1] > 1 && y.strides[1] == 1;
-  if (threads < kLeastThreads || !is_gradient || type != DataType::Float32) {
+  if (threads < kMinThreads || !is_gradient || type != DataType::Float32) {
     return false;
   }
   const auto tile = choose_tiles(z.dims[0], z.dims[1], threads);

@@ -4,7 +4,7 @@
 //   dvalue = d^T g
 //   dscores = p (kept (g v^T) - offset),  offset = sum(g y) - dlog_sum
 //   dquery = scale dscores k,  dkey = scale dscores^T q
-// Up to kMostKeysOfATile keys the offset is the sum of p (kept g v^T) over the
+// Up to kMaxKeysOfATile keys the offset is the sum of p (kept g v^T) over the
 // row. With more there are several tiles and it is that of g y, whose y was
 // rounded. Either way a query that sees one key has p = 1 and dscores exactly
 // 0, however large q and k are: g y and g v^T add the same products in the same

@@ -90,10 +90,10 @@ struct AttentionSpace {
 
 /// The scratch space of the gradient.
 struct AttentionGradientSpace {
-  static constexpr std::int64_t kMostKeysOfATile = 512, kKeyTile = 256;
+  static constexpr std::int64_t kMaxKeysOfATile = 512, kKeyTile = 256;
 
   AttentionGradientSpace(const AttentionSizes& sizes, Workspace workspace)
-      : key_tile(sizes.keys <= kMostKeysOfATile ? sizes.keys : kKeyTile),
+      : key_tile(sizes.keys <= kMaxKeysOfATile ? sizes.keys : kKeyTile),
         row(score_row(key_tile)),
         width_row(round_up(sizes.width, kPanel)),
         value_row(round_up(sizes.value_width, kPanel)),

@@ -31,11 +31,11 @@ template <class T>
 bool is_finite(const T* x, std::int64_t n) {
   std::atomic<bool> is_finite = true;
   parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
-    constexpr float kLargest = std::numeric_limits<float>::max();
+    constexpr float kMax = std::numeric_limits<float>::max();
     int is_outside = 0;
 #pragma omp simd reduction(| : is_outside)
     for (std::int64_t i = begin; i < end; ++i) {
-      is_outside |= std::fabs(static_cast<float>(x[i])) <= kLargest ? 0 : 1;
+      is_outside |= std::fabs(static_cast<float>(x[i])) <= kMax ? 0 : 1;
     }
     if (is_outside != 0) is_finite.store(false, std::memory_order_relaxed);
   });

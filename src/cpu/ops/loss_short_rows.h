@@ -19,17 +19,17 @@ namespace traingraph::cpu {
 /// Samples side by side.
 inline constexpr std::int64_t kShortRows = kPanel;
 /// Most classes: beyond, a loop over them is fast enough.
-inline constexpr std::int64_t kMostShort = 32;
+inline constexpr std::int64_t kMaxShort = 32;
 
 inline bool has_short_rows(const LossPlan& plan) {
   return plan.attrs.type == LossType::SoftmaxCrossEntropy && plan.inner == 1 &&
-         plan.classes <= kMostShort;
+         plan.classes <= kMaxShort;
 }
 
 /// Up to kShortRows samples: element (class c, sample j) is at [c][j]. Samples
 /// that are not there have logits and labels 0.
 struct ShortRows {
-  float y[kMostShort][kShortRows], labels[kMostShort][kShortRows];
+  float y[kMaxShort][kShortRows], labels[kMaxShort][kShortRows];
   float largest[kShortRows];
   double sums[kShortRows], label_sums[kShortRows];
   std::int64_t classes;

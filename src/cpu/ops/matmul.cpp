@@ -101,7 +101,7 @@ std::optional<SmallProduct> find_small_product(
   const double count = static_cast<double>(size.rows) *
                        static_cast<double>(size.columns) *
                        static_cast<double>(size.depth);
-  if (count > static_cast<double>(kMostSmall)) return {};
+  if (count > static_cast<double>(kMaxSmall)) return {};
   return SmallProduct{.size = size,
                       .x_row = x.strides[0],
                       .x_column = x.strides[1],

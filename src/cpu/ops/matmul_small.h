@@ -14,7 +14,7 @@ namespace traingraph::cpu {
 
 /// Most multiplications of a product that these loops compute as fast as
 /// oneDNN, dispatch included.
-inline constexpr std::int64_t kMostSmall = std::int64_t{1} << 18;
+inline constexpr std::int64_t kMaxSmall = std::int64_t{1} << 18;
 
 /// z = f(alpha x y + bias), z row-major.
 struct SmallProduct {

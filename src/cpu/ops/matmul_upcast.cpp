@@ -29,13 +29,13 @@ namespace {
 constexpr std::int64_t kStayingFloats = std::int64_t{1} << 16;
 constexpr std::int64_t kPassingFloats = std::int64_t{1} << 16;
 /// Rows and columns come in multiples of this.
-constexpr std::int64_t kLeastBlock = 16;
+constexpr std::int64_t kMinBlock = 16;
 
 /// The number of lines in a block of `length` lines of `depth`.
 std::int64_t block_of(std::int64_t floats, std::int64_t depth,
                       std::int64_t length) {
-  const std::int64_t fitting = floats / depth / kLeastBlock * kLeastBlock;
-  return std::min(length, std::max(kLeastBlock, fitting));
+  const std::int64_t fitting = floats / depth / kMinBlock * kMinBlock;
+  return std::min(length, std::max(kMinBlock, fitting));
 }
 
 bool is_transposed(const MatrixView& m) { return m.row == 1 && m.column != 1; }

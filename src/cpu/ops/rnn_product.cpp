@@ -10,7 +10,7 @@ namespace traingraph::cpu {
 namespace {
 
 /// Most multiplications of a step that loops of ours compute faster.
-constexpr double kMostSmallStep = 1 << 16;
+constexpr double kMaxSmallStep = 1 << 16;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
   const double count = static_cast<double>(x.rows) *
                        static_cast<double>(x.columns) *
                        static_cast<double>(weights.columns);
-  if (type != DataType::Float32 || count > kMostSmallStep) {
+  if (type != DataType::Float32 || count > kMaxSmallStep) {
     const PrimitiveThreads threads(
         threads_for({.flops = 2 * count}, PrimitiveThreads::count()));
     plan_ =

@@ -107,14 +107,14 @@ enum { kFactor, kGrowthCounter, kSkippedSteps };
 
 void update_scale(const LossScaleAttrs& attrs, bool is_finite, float* state) {
   if (!is_finite) {
-    state[kFactor] = std::max(state[kFactor] / 2, kLeastLossScale);
+    state[kFactor] = std::max(state[kFactor] / 2, kMinLossScale);
     state[kGrowthCounter] = 0;
     ++state[kSkippedSteps];
     return;
   }
   ++state[kGrowthCounter];
   if (state[kGrowthCounter] < static_cast<float>(attrs.interval)) return;
-  state[kFactor] = std::min(state[kFactor] * 2, kLargestLossScale);
+  state[kFactor] = std::min(state[kFactor] * 2, kMaxLossScale);
   state[kGrowthCounter] = 0;
 }
 

@@ -17,7 +17,7 @@ namespace traingraph::cpu {
 /// Entries of the hyperparameters tensor.
 enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumHyperparameters };
 
-inline constexpr float kLeastLossScale = 0x1p-24f, kLargestLossScale = 0x1p24f;
+inline constexpr float kMinLossScale = 0x1p-24f, kMaxLossScale = 0x1p24f;
 
 /// What every update does to the raw gradient first. Its members are fixed for
 /// one run, so that loops over operator() vectorise.

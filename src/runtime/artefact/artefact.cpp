@@ -21,7 +21,7 @@
 namespace traingraph {
 namespace {
 
-/// What a graph begins with when nothing has run.
+/// A graph begins with this when nothing has run.
 void begin_anew(TrainingState& state, const Optimizer* optimizer) {
   state.random_step = 0;
   if (!state.optimizer || !optimizer) return;
@@ -173,7 +173,7 @@ void take_state(Session& session, LoadedFile& from, bool has_state,
     return;
   }
   on_file(from.file, [&] {
-    const bool trains = session.batches->graph().trains;
+    const bool trains = session.plan_cache->graph().trains;
     // An inference graph may do without some of it.
     const RestoreReport report =
         restore_state(session, from.file, from.header, from.state, trains);

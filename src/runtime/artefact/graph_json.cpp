@@ -34,7 +34,7 @@ Json written_attributes(const Attributes& attributes) {
   return result;
 }
 
-/// Over the defaults of the op. A name that it does not have is an error.
+/// Replaces defaults of the op. A name that it does not have is an error.
 void read_attributes(const Json& from, Attributes& attributes) {
   if (!from.is_object()) throw std::runtime_error("attributes are no object");
   std::size_t known = 0;

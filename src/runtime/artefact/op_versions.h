@@ -7,7 +7,8 @@
 
 namespace traingraph {
 
-/// 1, until a change of that meaning raises it; readers refuse later ones.
+/// A version is 1 until a change of that meaning raises it; readers refuse
+/// later ones.
 int version_of(OpKind kind);
 
 }  // namespace traingraph

@@ -14,11 +14,11 @@
 namespace traingraph {
 namespace {
 
-// As largest_batch() looks for.
-constexpr std::int64_t kMostBatch = std::int64_t{1} << 24;
+// largest_batch() looks no further, either.
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
 
-/// Where values are, by tensor. The one input that is no tensor of the user's
-/// is the random state.
+/// Finds the value of each tensor. The one input that is no tensor of the
+/// user's is the random state.
 void find_values(MergedGraph& graph, std::size_t num_tensors) {
   graph.value_of.assign(num_tensors, kNoValue);
   int num_own = 0;
@@ -187,14 +187,14 @@ MergedGraph read_graph(const StoredGraph& stored) {
 void set_batch(MergedGraph& graph, std::vector<TensorEntry>& entries,
                std::int64_t batch) {
   if (batch == 0 || batch == graph.batch) return;
-  if (batch < 0 || batch > kMostBatch || graph.batch < 2) {
+  if (batch < 0 || batch > kMaxBatch || graph.batch < 2) {
     throw InvalidArgument(ErrorInfo{
         .op = "load",
         .node = "batch_size",
         .what = "the graph cannot have this batch size",
         .expected = graph.batch < 2 ? "0: a batch of 1 does not tell where the "
                                       "batch is"
-                                    : "1 to " + std::to_string(kMostBatch),
+                                    : "1 to " + std::to_string(kMaxBatch),
         .got = std::to_string(batch)});
   }
   const BatchChange change{.from = graph.batch, .to = batch};

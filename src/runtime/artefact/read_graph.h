@@ -13,15 +13,15 @@ namespace traingraph {
 /// read_program().
 MergedGraph read_graph(const StoredGraph& stored);
 
-/// Sizes at another batch size, of `entries` too. Throws UnsupportedError when
-/// a node cannot follow, InvalidArgument.
+/// Changes sizes to another batch size, those of `entries` too. Throws
+/// UnsupportedError when a node cannot follow, InvalidArgument.
 void set_batch(MergedGraph& graph, std::vector<TensorEntry>& entries,
                std::int64_t batch);
 
-/// What an inference graph has of a training graph.
+/// Keeps what an inference graph has of a training graph.
 void keep_inference(MergedGraph& graph);
 
-/// Tensors of the user's, by place in the entries.
+/// The user's tensors stand by place in the entries.
 using GivenTensors = std::map<std::size_t, Tensor>;
 /// Throws InvalidArgument, ShapeError and DTypeError for those that do not fit.
 GivenTensors find_given(const std::vector<TensorEntry>& entries,

@@ -112,7 +112,7 @@ class DataNames {
 GraphAndData store_graph(const Session& session,
                          const std::vector<std::string>& taken,
                          bool has_state) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   require_storable(graph);
   GraphAndData result;
   StoredGraph& stored = result.graph;
@@ -134,7 +134,7 @@ GraphAndData store_graph(const Session& session,
   for (const Value& value : graph.program.values()) names.name(value);
   const OptimizerPtr& optimizer = session.objects.optimizer;
   if (optimizer) stored.optimizer = store_optimizer(*optimizer);
-  const CompilerOptions& options = session.batches->options();
+  const CompilerOptions& options = session.plan_cache->options();
   stored.options = {.fuses = options.fuses,
                     .reuse_memory = options.reuse_memory,
                     .max_gpu_ms = options.max_gpu_ms};

@@ -93,7 +93,7 @@ void visit_fields(V& visit, IsA<ParameterRule> auto& x) {
   visit.later("weight_decay", x.weight_decay);
 }
 
-/// Of the merged graph: what does not follow from its nodes and tensors.
+/// The merged graph is stored but for what follows from its nodes and tensors.
 template <class V>
 void visit_fields(V& visit, IsA<MergedGraph> auto& x) {
   visit("trains", x.trains);

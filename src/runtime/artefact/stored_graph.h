@@ -18,8 +18,8 @@
 
 namespace traingraph {
 
-/// Of what is written; readers refuse later ones. A field that is added is no
-/// new format when a file without it means the same (see later() in
+/// Files are written in this format; readers refuse later ones. A field that is
+/// added is no new format when a file without it means the same (see later() in
 /// stored_fields.h).
 inline constexpr int kGraphFormat = 1;
 
@@ -46,7 +46,7 @@ struct TensorEntry {
   std::string name;  // empty: it has none
   TensorDescriptor desc;
   std::optional<int> batch_axis;
-  /// Of sequences.
+  /// Sequences have these lengths.
   std::vector<std::int64_t> sequence_lengths;
   bool sorted_sequences = true;
   bool is_statistic = false, is_result = false;
@@ -63,7 +63,7 @@ struct StoredOptimizer {
   std::vector<Schedule::Piece> schedule = {};  // empty: none
 };
 
-/// What compile() was told and the merged graph does not say.
+/// compile() was told these, which the merged graph does not say.
 struct StoredOptions {
   bool fuses = true;
   bool reuse_memory = true;
@@ -74,8 +74,8 @@ struct StoredGraph {
   int format = kGraphFormat;
   std::map<std::string, int> ops;  // versions of those that occur
   bool has_state = true;
-  /// All but the program and what follows from it: tables of names, layers,
-  /// gradients.
+  /// Tables of names, layers and gradients are filled in; the program and what
+  /// follows from it are not.
   MergedGraph graph;
   std::vector<StoredValue> values;  // in the order of their ids
   std::vector<StoredNode> nodes;    // as they run

@@ -10,7 +10,7 @@
 namespace traingraph {
 namespace {
 
-constexpr std::size_t kMostNames = 4;
+constexpr std::size_t kMaxNames = 4;
 
 /// Letters to change, add or leave out.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -36,7 +36,7 @@ std::string nearest(std::vector<std::string> names, std::string_view to) {
     return std::pair(distance(name, to), std::string_view(name));
   });
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) {
     text += (i == 0 ? "\"" : ", \"") + names[i] + "\"";
   }
   return text;
@@ -44,7 +44,7 @@ std::string nearest(std::vector<std::string> names, std::string_view to) {
 
 std::vector<std::string> names_of(const Session& session) {
   std::vector<std::string> names;
-  const TensorIndex count = session.batches->graph().hyperparameters;
+  const TensorIndex count = session.plan_cache->graph().hyperparameters;
   for (TensorIndex i = 0; i < count; ++i) {
     names.push_back(session.objects.tensors[i].name());
   }
@@ -56,7 +56,7 @@ std::vector<std::string> names_of(const Session& session) {
 Tensor CompiledGraph::tensor(std::string_view name) const {
   const std::scoped_lock lock(session_->mutex);
   session_->require_compiled("tensor");
-  const MergedGraph& graph = session_->batches->graph();
+  const MergedGraph& graph = session_->plan_cache->graph();
   // Own tensors, which the user does not know, are behind these.
   const auto& found = session_->names.find(
       session_->objects.tensors, graph.hyperparameters, std::string(name));

@@ -67,7 +67,7 @@ void leave_other_slots(const Session& session,
 bool has_trained(const Session& session, const std::vector<StateEntry>& entries,
                  const Match& found) {
   std::unordered_set<std::uint64_t> trained;
-  for (TensorIndex index : session.batches->graph().trainable) {
+  for (TensorIndex index : session.plan_cache->graph().trainable) {
     trained.insert(session.objects.tensors[index].tensor_id());
   }
   return std::ranges::any_of(found.pairs, [&](const auto& pair) {
@@ -76,7 +76,7 @@ bool has_trained(const Session& session, const std::vector<StateEntry>& entries,
 }
 
 void drop_frozen(const Session& session, std::vector<StateEntry>& entries) {
-  if (!session.batches->graph().trains) {
+  if (!session.plan_cache->graph().trains) {
     throw InvalidArgument(ErrorInfo{.op = "save",
                                     .node = "trained_only",
                                     .what = "an inference graph trains nothing",
@@ -85,7 +85,7 @@ void drop_frozen(const Session& session, std::vector<StateEntry>& entries) {
   std::erase_if(entries, [](const auto& entry) { return entry.is_frozen; });
 }
 
-/// What a file that holds a graph has besides the state.
+/// A file that holds a graph has these besides the state.
 void drop_constants(Header& header, const TrainingState& state) {
   const std::unordered_set<std::string_view> constants(state.constants.begin(),
                                                        state.constants.end());
@@ -216,7 +216,7 @@ RestoreReport restore_state(Session& session, const InputFile& file,
   const GroupLock lock(file.call(), session);
   if (state) drop_constants(header, *state);
   const auto entries = state_of(file.call(), session, /*with_optimizer=*/true);
-  if (!session.batches->graph().trains) drop_slots(header, state, entries);
+  if (!session.plan_cache->graph().trains) drop_slots(header, state, entries);
   Match found = match(entries, header.tensors, "file");
   compare_training_state(session, state, found.report);
   if (strict) require_fit(file.call(), file.path().string(), found, "file");

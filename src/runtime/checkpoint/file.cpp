@@ -19,17 +19,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a single call of the system takes.
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-// Of 255, with room for two numbers and ".unfinished".
-constexpr std::size_t kLongestName = 200;
+// A single call of the system takes this much.
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+// A name may have 255 bytes; this leaves room for two numbers and
+// ".unfinished".
+constexpr std::size_t kMaxNameLength = 200;
 constexpr const char* kNoRegularFile = "this is no regular file";
 
 std::string reason(int number) {
   return std::generic_category().message(number);
 }
 
-constexpr int kMostLinks = 40;  // as Linux follows
+constexpr int kMaxLinks = 40;  // as Linux follows
 
 bool is_regular(const struct stat& status) { return S_ISREG(status.st_mode); }
 
@@ -40,7 +41,7 @@ fs::path target_of(const char* call, const fs::path& path) {
   std::error_code error;
   fs::path target = path;
   for (int links = 0; fs::is_symlink(target, error); ++links) {
-    if (links == kMostLinks) fail_file(call, path, reason(ELOOP));
+    if (links == kMaxLinks) fail_file(call, path, reason(ELOOP));
     target = target.parent_path() / fs::read_symlink(target, error);
   }
   struct stat status{};
@@ -55,13 +56,15 @@ fs::path target_of(const char* call, const fs::path& path) {
 fs::path name_beside(const fs::path& path) {
   static std::atomic<unsigned> count{std::random_device()()};
   fs::path name = ".";
-  if (path.filename().native().size() <= kLongestName) name += path.filename();
+  if (path.filename().native().size() <= kMaxNameLength) {
+    name += path.filename();
+  }
   name += "." + std::to_string(::getpid()) + "." + std::to_string(count++) +
           ".unfinished";
   return path.parent_path() / name;
 }
 
-/// To the disk and not only to its cache.
+/// Writes to the disk and not only to its cache.
 int flush(int file) {
 #ifdef F_FULLFSYNC
   if (::fcntl(file, F_FULLFSYNC) == 0) return 0;
@@ -111,7 +114,7 @@ InputFile::InputFile(const char* call, fs::path path)
 void InputFile::read(std::uint64_t offset, std::span<std::byte> into) const {
   while (!into.empty()) {
     const ssize_t count =
-        ::pread(file_.number(), into.data(), std::min(into.size(), kMostBytes),
+        ::pread(file_.number(), into.data(), std::min(into.size(), kMaxBytes),
                 static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
@@ -151,7 +154,7 @@ void NewFile::fail(const char* action) {
 void NewFile::write(std::span<const std::byte> data) {
   while (!data.empty()) {
     const ssize_t count =
-        ::write(file_.number(), data.data(), std::min(data.size(), kMostBytes));
+        ::write(file_.number(), data.data(), std::min(data.size(), kMaxBytes));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("written");
     data = data.subspan(static_cast<std::size_t>(count));
@@ -163,7 +166,8 @@ void NewFile::commit() {
   if (!file_.close()) fail("written");
   if (::rename(unfinished_.c_str(), path_.c_str()) != 0) fail("given its name");
   unfinished_.clear();
-  // The name, too. Not every file system can do this, and some need not.
+  // Flushes the name, too. Not every file system can do this, and some need
+  // not.
   const fs::path folder =
       path_.has_parent_path() ? path_.parent_path() : fs::path(".");
   const FileHandle handle(open_again(folder.c_str(), O_RDONLY | O_DIRECTORY));

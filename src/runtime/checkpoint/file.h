@@ -22,7 +22,7 @@ class FileHandle {
   FileHandle(const FileHandle&) = delete;
   FileHandle& operator=(const FileHandle&) = delete;
   int number() const { return number_; }
-  /// False, and errno, when the system says so.
+  /// Returns false, with errno, when the system says so.
   bool close();
 
  private:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "runtime/exchange/agreement.h"
+#include "runtime/exchange/rendezvous.h"
 
 namespace traingraph {
 namespace {
@@ -15,21 +15,21 @@ class Gathering {
       : call_(call),
         exchange_(*session.exchange),
         number_(exchange_.num_calls()),
-        agreement_(exchange_.ranks(), call),
+        rendezvous_(exchange_.group(), call),
         steps_(steps) {}
 
   void run(const std::vector<StateEntry>& entries) {
     attempt([&] { steps_.begin(); });
-    meet();
+    barrier();
     std::string names;
     for (const StateEntry& entry : entries) names += entry.name + '\n';
-    const Fact fact{"tensors that are read", names};
-    agreement_.agree(std::span(&fact, 1));
+    const ConfigurationItem item{"tensors that are read", names};
+    rendezvous_.compare(std::span(&item, 1));
     for (const StateEntry& entry : entries) {
       entry.shards ? gather(entry) : read(entry);
     }
     attempt([&] { steps_.end(); });
-    meet();
+    barrier();
   }
 
  private:
@@ -44,7 +44,7 @@ class Gathering {
     }
   }
 
-  void meet() { exchange_.meet(call_, number_, error_); }
+  void barrier() { exchange_.barrier(call_, number_, error_); }
 
   void read(const StateEntry& entry) {
     if (!steps_.take) return;
@@ -65,7 +65,7 @@ class Gathering {
         if (rank == exchange_.rank()) {
           attempt([&] { read_piece(entry, at, piece); });
         }
-        agreement_.broadcast(piece, rank);
+        rendezvous_.broadcast(piece, rank);
         if (steps_.take) attempt([&] { steps_.take(entry, piece); });
       }
     }
@@ -74,7 +74,7 @@ class Gathering {
   const char* const call_;
   Exchange& exchange_;
   const std::uint64_t number_;
-  Agreement agreement_;
+  Rendezvous rendezvous_;
   const ReadSteps& steps_;
   std::exception_ptr error_;
 };

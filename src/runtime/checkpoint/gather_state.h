@@ -15,17 +15,17 @@
 namespace traingraph {
 
 struct ReadSteps {
-  /// Before anything is read.
+  /// Is called before anything is read.
   std::function<void()> begin;
-  /// The bytes of each entry in order, in pieces. Null: this process does not
-  /// want them.
+  /// Takes the bytes of each entry in order, in pieces. Null: this process does
+  /// not want them.
   std::function<void(const StateEntry&, std::span<const std::byte>)> take;
   std::function<void()> end;
 };
 
-/// In the order of `entries`. Throws what a step throws; StateError when it has
-/// failed in another process, or that one is at another call; InvalidArgument
-/// when another one reads other entries; DeviceError.
+/// Reads in the order of `entries`. Throws what a step throws; StateError when
+/// it has failed in another process, or that one is at another call;
+/// InvalidArgument when another one reads other entries; DeviceError.
 void gather_state(const char* call, Session& session,
                   const std::vector<StateEntry>& entries,
                   const ReadSteps& steps);

@@ -116,7 +116,7 @@ std::string StoredTensor::to_string() const {
 }
 
 const StoredTensor* Header::find(std::string_view name) const {
-  // Sorted by name.
+  // Tensors are sorted by name.
   const auto it =
       std::ranges::lower_bound(tensors, name, {}, &StoredTensor::name);
   return it == tensors.end() || it->name != name ? nullptr : &*it;
@@ -130,7 +130,7 @@ Header read_header(const InputFile& file) {
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     size |= std::to_integer<std::uint64_t>(length[i]) << (8 * i);
   }
-  if (size > kMostHeaderBytes) fail_format(file, "its header is too large");
+  if (size > kMaxHeaderBytes) fail_format(file, "its header is too large");
   if (size > file.size() - kLengthBytes) {
     fail_format(file, "its header ends behind the end of the file");
   }
@@ -166,12 +166,12 @@ std::string header_text(const char* call,
   }
   std::string json = print_header(call, stored, metadata);
   json.resize((json.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
-  if (json.size() > kMostHeaderBytes) {
+  if (json.size() > kMaxHeaderBytes) {
     throw InvalidArgument(ErrorInfo{
         .op = call,
         .node = "metadata",
         .what = "the header of the file becomes too large",
-        .expected = "at most " + std::to_string(kMostHeaderBytes) + " bytes",
+        .expected = "at most " + std::to_string(kMaxHeaderBytes) + " bytes",
         .got = std::to_string(json.size())});
   }
   const auto length = little_endian(json.size());

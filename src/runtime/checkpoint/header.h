@@ -29,7 +29,7 @@ struct StoredTensor {
 
   std::uint64_t size_bytes() const { return end - begin; }
   bool has(const TensorDescriptor& descriptor) const;
-  /// "float32 (10, 64)"
+  /// Formats "float32 (10, 64)".
   std::string to_string() const;
 };
 
@@ -38,17 +38,17 @@ struct Header {
   Metadata metadata;
   std::uint64_t data_begin = 0;  // in the file
 
-  /// Null when there is none.
+  /// Returns null when there is none.
   const StoredTensor* find(std::string_view name) const;
 };
 
 /// More is refused, as by other readers of the format.
-inline constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
+inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 
 /// Throws FileError.
 Header read_header(const InputFile& file);
-/// The file up to its data. Offsets are given in the order of `tensors`. Throws
-/// InvalidArgument for text that is not UTF-8, and for too much of it.
+/// Makes the file up to its data. Offsets are given in the order of `tensors`.
+/// Throws InvalidArgument for text that is not UTF-8, and for too much of it.
 std::string header_text(const char* call,
                         const std::vector<StateTensor>& tensors,
                         const Metadata& metadata);

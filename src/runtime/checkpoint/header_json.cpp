@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 // Far above any tensor that there is.
-constexpr std::size_t kMostAxes = 64;
+constexpr std::size_t kMaxAxes = 64;
 
 /// Takes a header as the parser reads it and stops at the first thing that does
 /// not belong there, so that no file makes it hold more than its own text.
@@ -34,7 +34,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
 
   bool number_unsigned(number_unsigned_t value) override {
     if (depth_ != 3) return fail("a number");
-    if (numbers_.size() == kMostAxes) return fail("too many numbers");
+    if (numbers_.size() == kMaxAxes) return fail("too many numbers");
     numbers_.push_back(value);
     return true;
   }

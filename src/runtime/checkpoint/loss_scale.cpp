@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the host may know of a loss scale; the updates read and change it on
-// the device.
+// Loss scales: what the host may know of them; the updates read and change it
+// on the device.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -12,12 +12,12 @@
 namespace traingraph {
 namespace {
 
-/// As the op update_loss_scale has them.
+/// The op update_loss_scale has its entries in this order.
 enum { kFactor, kGrowthCounter, kSkippedSteps, kNumEntries };
 using Entries = std::array<float, kNumEntries + 1>;
 
 StateEntry entry_of(const char* call, const Session& session) {
-  const TensorIndex index = session.batches->graph().loss_scale;
+  const TensorIndex index = session.plan_cache->graph().loss_scale;
   if (index == kNoTensor) {
     throw StateError(
         ErrorInfo{.op = call,
@@ -45,9 +45,9 @@ Entries read(const char* call, Session& session) {
 
 void require_factor(float factor) {
   int exponent = 0;
-  constexpr int kMostExponent = 24;
+  constexpr int kMaxExponent = 24;
   const bool is_power = std::frexp(factor, &exponent) == 0.5f;
-  if (is_power && std::abs(exponent - 1) <= kMostExponent) return;
+  if (is_power && std::abs(exponent - 1) <= kMaxExponent) return;
   throw InvalidArgument(ErrorInfo{.op = "loss_scale",
                                   .what = "the loss scale is out of range",
                                   .expected = "a power of two, 2^-24 to 2^24",

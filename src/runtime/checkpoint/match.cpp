@@ -9,19 +9,19 @@
 namespace traingraph {
 namespace {
 
-// Of each kind, in a message.
-constexpr std::size_t kMostNamed = 4;
+// A message names so many of each kind.
+constexpr std::size_t kMaxNamed = 4;
 
 void append(std::string& text, const char* title,
             const std::vector<std::string>& names, bool quotes) {
   if (names.empty()) return;
   text += std::string(text.empty() ? "" : "; ") + title;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNamed); ++i) {
     text +=
         (i == 0 ? " " : ", ") + (quotes ? "\"" + names[i] + "\"" : names[i]);
   }
-  if (names.size() <= kMostNamed) return;
-  text += " and " + std::to_string(names.size() - kMostNamed) + " more";
+  if (names.size() <= kMaxNamed) return;
+  text += " and " + std::to_string(names.size() - kMaxNamed) + " more";
 }
 
 }  // namespace

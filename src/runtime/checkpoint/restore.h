@@ -15,7 +15,7 @@ Metadata with_own(const char* call, const Metadata& metadata, std::string own);
 /// Takes the library's own from the metadata. Empty when the library did not
 /// write the file. Throws FileError.
 std::optional<TrainingState> own_state(const InputFile& file, Header& header);
-/// CompiledGraph::restore().
+/// Does the work of CompiledGraph::restore().
 RestoreReport restore_state(Session& session, const InputFile& file,
                             Header header,
                             const std::optional<TrainingState>& state,

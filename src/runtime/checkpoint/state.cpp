@@ -66,10 +66,10 @@ DeviceBytes piece_of(const DeviceBytes& whole, std::size_t offset) {
   return piece;
 }
 
-/// What several processes have of the buffers of trainable[place].
+/// Returns what several processes have of the buffers of trainable[place].
 void add_shards(const Session& session, std::size_t place,
                 std::vector<StateEntry>& entries) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const Tensor& parameter = session.objects.tensors[graph.trainable[place]];
   const auto& names = graph.update->slots;
   const auto& own = graph.slots[place];
@@ -102,7 +102,7 @@ GroupLock::GroupLock(const char* call, Session& session) {
   for (const auto& other : alive_) other->in_flight.wait_until_idle();
 }
 
-/// False when the link has changed meanwhile.
+/// Returns false when the link has changed meanwhile.
 bool GroupLock::lock_group(Session& session) {
   const Link* link = nullptr;
   {
@@ -118,7 +118,7 @@ bool GroupLock::lock_group(Session& session) {
   for (const auto& other : alive_) {
     if (other.get() != &session) group.push_back(other.get());
   }
-  // In address order, as link() does.
+  // Locks are taken in address order, as link() does.
   std::ranges::sort(group);
   for (Session* each : group) locks_.emplace_back(each->mutex);
   return session.link.link() == link;
@@ -126,7 +126,7 @@ bool GroupLock::lock_group(Session& session) {
 
 std::vector<StateEntry> state_of(const char* call, const Session& session,
                                  bool with_optimizer) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const auto& tensors = session.objects.tensors;
   std::vector<TensorIndex> trained = graph.trainable;
   std::ranges::sort(trained);
@@ -209,8 +209,9 @@ void write_entry(const StateEntry& entry, std::span<const std::byte> value) {
         static_cast<std::size_t>(entry.shards->own(entry.place).begin);
     value = value.subspan(begin * sizeof(float), entry.placed->bytes);
   }
-  // As Tensor::set_data() and bind_optimizer_data(): the host has copies of
-  // parameters, and none of buffers that it was not asked for.
+  // Host data changes as in Tensor::set_data() and bind_optimizer_data(): the
+  // host has copies of parameters, and none of buffers that it was not asked
+  // for.
   if (!entry.is_slot) {
     set_host(*entry.tensor.state(), TensorData(value.data(), value.size()));
     if (!entry.placed->holds_value()) return;

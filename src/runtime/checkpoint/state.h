@@ -35,22 +35,22 @@ struct StateEntry {
   std::shared_ptr<ArenaStorage> placed;
   bool is_slot = false;
   bool is_frozen = false;  // a parameter that no optimizer trains
-  /// Of a buffer that processes have shards of: theirs of the parameter at
-  /// `place`. `placed` and `part` then are what this one has, if anything.
+  /// Processes have these shards of a buffer of the parameter at `place`.
+  /// `placed` and `part` then are what this one has, if anything.
   const OptimizerShards* shards = nullptr;
   std::size_t place = 0;
   Tensor part = {};
 };
 
-/// Parameters, statistics, then the optimizer's buffers. Throws InvalidArgument
-/// for names that are no names in a file.
+/// Lists parameters, statistics, then the optimizer's buffers. Throws
+/// InvalidArgument for names that are no names in a file.
 std::vector<StateEntry> state_of(const char* call, const Session& session,
                                  bool with_optimizer);
 
 /// A transfer has at most so many bytes.
 inline constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
 
-/// What this process has, from byte `begin` on; at most kPieceBytes.
+/// Reads what this process has, from byte `begin` on; at most kPieceBytes.
 void read_piece(const StateEntry& entry, std::size_t begin,
                 std::span<std::byte> into);
 /// The newest value, in order; what `take` gets is valid during the call. Not

@@ -99,12 +99,12 @@ class BlockingCollective::Thread {
   }
 
   void abort() noexcept {
-    // Before the lock: it is read where locks would cost.
+    // It is set before the lock, as it is read where locks would cost.
     is_aborted_ = true;
   }
   bool is_aborted() const noexcept { return is_aborted_; }
 
-  /// From now on operations are refused. Is one under way?
+  /// Refuses operations from now on, and returns whether one is under way.
   bool refuse() noexcept {
     if (is_forked()) return false;
     const std::scoped_lock lock(mutex_);

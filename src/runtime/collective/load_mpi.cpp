@@ -21,8 +21,8 @@ constexpr const char* kName = "libmpi_abi.so.1";
 constexpr const char* kOthers[] = {kName, "libmpi.so.12", "libmpi.so.40"};
 #endif
 
-/// Not global: an MPI of another ABI that comes later, mpi4py's, would take
-/// these functions for its own.
+/// Symbols stay local: an MPI of another ABI that comes later, mpi4py's, would
+/// take these functions for its own.
 constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
 
 template <class Function>

@@ -14,8 +14,8 @@ struct Loaded {
   std::string path = {};  // what it was loaded by
 };
 
-/// At `path`; when that is empty where TRAINGRAPH_MPI_LIBRARY says, else where
-/// the dynamic linker finds it. Throws DeviceError.
+/// Loads the library at `path`; when that is empty where TRAINGRAPH_MPI_LIBRARY
+/// says, else where the dynamic linker finds it. Throws DeviceError.
 Loaded load(std::string_view path);
 /// Throws DeviceError when the library lacks one or has another ABI.
 Functions functions_of(void* handle, const std::string& path);

@@ -101,8 +101,8 @@ class MpiCollective : public BlockingCollective {
   }
 
   void abort() noexcept override {
-    if (segment_) segment_->give_up();
-    library_.give_up();
+    if (segment_) segment_->abort();
+    library_.mark_failed();
     BlockingCollective::abort();
   }
 
@@ -127,9 +127,9 @@ class MpiCollective : public BlockingCollective {
     library_.run(op, who_, std::cref(begin), [this] { return !is_aborted(); });
   }
 
-  /// In memory of MPI's, which must not be finalized meanwhile. Ranks that
-  /// begin different operations all throw; whatever else ends one is for it to
-  /// tell.
+  /// Works in memory of MPI's, which must not be finalized meanwhile. Ranks
+  /// that begin different operations all throw; whatever else ends one is for
+  /// it to tell.
   template <class Operation>
   void share(const char* op, const Operation& operation) {
     const auto wait = [&](const std::function<bool()>& is_over) {
@@ -141,7 +141,7 @@ class MpiCollective : public BlockingCollective {
     } catch (const StateError&) {
       throw;
     } catch (...) {
-      segment_->give_up();
+      segment_->abort();
       throw;
     }
   }
@@ -150,7 +150,8 @@ class MpiCollective : public BlockingCollective {
   const mpi::Functions& f_;
   mpi::Comm communicator_ = mpi::comm_null();
   int rank_ = 0, size_ = 1;
-  /// Null: ranks are on several hosts, or one has too little shared memory.
+  /// It is null where ranks are on several hosts, or one has too little shared
+  /// memory.
   std::unique_ptr<SharedSegment> segment_;
   std::string who_, description_;
 };

@@ -22,10 +22,10 @@ namespace {
 using Clock = Backoff::Clock;
 
 constexpr const char* kCall = "mpi_collective";
-/// At exit: for what other threads of this process have begun.
+/// Exit waits so long for what other threads of this process have begun.
 constexpr auto kThreadsPatience = std::chrono::seconds(1);
-/// At exit: for ranks that still work, say at a checkpoint. One that never
-/// comes must not keep this one forever.
+/// Exit waits so long for ranks that still work, say at a checkpoint. One that
+/// never comes must not keep this one forever.
 constexpr auto kRanksPatience = std::chrono::minutes(5);
 
 template <class Function>
@@ -38,7 +38,8 @@ void at_exit(Function function) {
   (void)function;
 }
 
-/// How many ranks the launcher says that there are; 0 without a launcher.
+/// Returns how many ranks the launcher says that there are; 0 without a
+/// launcher.
 int launched_ranks() {
   for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}) {
     if (const char* size = std::getenv(name)) return std::atoi(size);

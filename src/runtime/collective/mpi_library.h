@@ -14,7 +14,7 @@ namespace traingraph::mpi {
 
 class Library {
  public:
-  /// What uses MPI, or memory of it, for as long as this lives: a process that
+  /// MPI, or memory of it, is in use for as long as this lives: a process that
   /// exits does not finalize MPI beside it. Throws DeviceError when the process
   /// exits already, or an operation has failed.
   class Running {
@@ -33,7 +33,7 @@ class Library {
   static Library& get(std::string_view path);
 
   const Functions& functions() const { return functions_; }
-  /// Such as "MPICH 5.0.2".
+  /// Returns a name and a number, such as "MPICH 5.0.2".
   std::string version() const;
 
   /// Throws DeviceError with MPI's text unless `code` is success, and then
@@ -54,10 +54,10 @@ class Library {
                   const std::function<bool()>& may_go_on);
 
   /// A caller ends for good what others wait for.
-  void give_up() noexcept { has_failed_ = true; }
+  void mark_failed() noexcept { has_failed_ = true; }
 
-  /// What ranks meet on before MPI is finalized: of all ranks, and for nothing
-  /// else.
+  /// Ranks have a barrier on this communicator before MPI is finalized. It is
+  /// of all ranks, and for nothing else.
   bool has_exit_communicator() const;
   void set_exit_communicator(Comm communicator);
 

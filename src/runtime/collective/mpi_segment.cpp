@@ -15,8 +15,8 @@ namespace traingraph::mpi {
 namespace {
 
 constexpr const char* kMakeSegment = "mpi_collective";
-/// Of what is left: a system that has promised more shared memory than it has
-/// ends the process that uses it.
+/// A segment takes at most one part in so many of what is left: a system that
+/// has promised more shared memory than it has ends the process that uses it.
 constexpr std::uint64_t kPartOfRoom = 2;
 
 /// Bytes of shared memory that the system has left. In containers they are
@@ -77,12 +77,12 @@ std::unique_ptr<SharedSegment> make_segment(Library& library, Comm communicator,
   };
   // Splits and windows block in MPI until all ranks make them, and cannot be
   // interrupted there: they begin when all are here.
-  const auto meet = [&](Comm all) {
+  const auto barrier = [&](Comm all) {
     library.run(
         kMakeSegment, who,
         [&](Request* request) { return f.ibarrier(all, request); }, may_go_on);
   };
-  meet(communicator);
+  barrier(communicator);
   Comm on_host = comm_null();
   {
     const Library::Running running(library, kMakeSegment);

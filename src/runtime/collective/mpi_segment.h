@@ -10,11 +10,11 @@
 
 namespace traingraph::mpi {
 
-/// Null, on all ranks, unless the ranks of `communicator` are several, all on
-/// one host that has room for it. On the thread that makes the collective; all
-/// ranks make this call. Throws DeviceError; Ctrl-C ends the wait for the
-/// others. The window stays as long as the process: to free it is an operation
-/// of all ranks, who drop their collectives when they like.
+/// Returns null, on all ranks, unless the ranks of `communicator` are several,
+/// all on one host that has room for it. The thread that makes the collective
+/// makes this call, on all ranks. Throws DeviceError; Ctrl-C ends the wait for
+/// the others. The window stays as long as the process: to free it is an
+/// operation of all ranks, who drop their collectives when they like.
 std::unique_ptr<SharedSegment> make_segment(Library& library, Comm communicator,
                                             int rank, int size,
                                             const std::string& who);

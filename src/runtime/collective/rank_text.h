@@ -6,7 +6,7 @@
 
 namespace traingraph {
 
-/// "rank 3"
+/// Formats "rank 3".
 std::string rank_text(std::integral auto rank) {
   return "rank " + std::to_string(rank);
 }

@@ -32,12 +32,13 @@ Slice slice_of(std::size_t rank, std::size_t num_ranks, std::size_t floats) {
 
 }  // namespace
 
-/// Of one rank, as all see it.
+/// The memory of one rank, as all see it.
 struct SharedSegment::Part {
-  alignas(kAlignment) std::atomic<std::uint64_t> num_meetings{0};
-  alignas(kAlignment) std::atomic<bool> has_given_up{false};
-  /// Used in turn: others may still read the last piece when this rank posts
-  /// the next, but not the one before, as all have come to a later meeting.
+  alignas(kAlignment) std::atomic<std::uint64_t> num_arrivals{0};
+  alignas(kAlignment) std::atomic<bool> has_aborted{false};
+  /// Messages are used in turn: others may still read the last piece when this
+  /// rank posts the next, but not the one before, as all have arrived at
+  /// a later barrier.
   alignas(kAlignment) std::array<Message, 2> messages;
   alignas(kAlignment) std::array<Piece, 2> mailboxes;
   alignas(kAlignment) Piece sums;
@@ -55,36 +56,36 @@ SharedSegment::SharedSegment(std::span<std::byte* const> parts, int rank)
   }
 }
 
-void SharedSegment::give_up() noexcept {
-  if (process_ == ::getpid()) parts_[rank_]->has_given_up = true;
+void SharedSegment::abort() noexcept {
+  if (process_ == ::getpid()) parts_[rank_]->has_aborted = true;
 }
 
 std::byte* SharedSegment::mailbox(std::size_t rank) const {
   return parts_[rank]->mailboxes[num_posts_ % 2].data();
 }
 
-void SharedSegment::meet(const char* call, const Wait& wait) {
-  ++num_meetings_;
-  parts_[rank_]->num_meetings.store(num_meetings_, std::memory_order_release);
-  std::size_t next = 0;  // that has not come, as far as known
-  const auto has_come = [&] {
-    return parts_[next]->num_meetings.load(std::memory_order_acquire) >=
-           num_meetings_;
+void SharedSegment::barrier(const char* call, const Wait& wait) {
+  ++num_arrivals_;
+  parts_[rank_]->num_arrivals.store(num_arrivals_, std::memory_order_release);
+  std::size_t next = 0;  // that has not arrived, as far as known
+  const auto has_arrived = [&] {
+    return parts_[next]->num_arrivals.load(std::memory_order_acquire) >=
+           num_arrivals_;
   };
-  const auto are_here = [&] {
+  const auto have_arrived = [&] {
     for (; next < parts_.size(); ++next) {
-      if (has_come()) continue;
-      // It may have come just before it failed: that counts.
-      const bool has_failed = parts_[next]->has_given_up;
-      if (!has_failed || has_come()) return false;
+      if (has_arrived()) continue;
+      // It may have arrived just before it failed: that counts.
+      const bool has_failed = parts_[next]->has_aborted;
+      if (!has_failed || has_arrived()) return false;
       throw DeviceError(ErrorInfo{
           .op = call,
           .what = rank_text(next) + " has failed, which says why itself"});
     }
     return true;
   };
-  // By reference: a copy would be on the heap.
-  wait(std::cref(are_here));
+  // The test goes by reference, as a copy would be on the heap.
+  wait(std::cref(have_arrived));
 }
 
 void SharedSegment::require_same(const Message& own) const {
@@ -114,7 +115,7 @@ void SharedSegment::post(const Message& message,
   ++num_posts_;
   parts_[rank_]->messages[num_posts_ % 2] = message;
   if (!piece.empty()) std::memcpy(mailbox(rank_), piece.data(), piece.size());
-  meet("collective", wait);
+  barrier("collective", wait);
   require_same(message);
 }
 
@@ -168,7 +169,7 @@ void SharedSegment::all_reduce(std::span<float> values, const Wait& wait) {
       const float* const of_rank = floats(mailbox(rank));
       for (std::size_t i = own.begin; i < own.end; ++i) sums[i] += of_rank[i];
     }
-    meet("all_reduce", wait);
+    barrier("all_reduce", wait);
     for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
       const Slice slice = slice_of(rank, parts_.size(), piece.size());
       const float* const of_rank = floats(parts_[rank]->sums.data());

@@ -2,9 +2,9 @@
 // SharedSegment: memory that the ranks of one host share, through which they
 // exchange bytes: a mailbox, a barrier and partial sums for each rank.
 //
-//   all_gather   post, meet, read what the others have posted
-//   all_reduce   post, meet, sum an own slice of all ranks, meet, read slices
-//   broadcast    the root posts, meet, the others read
+//   all_gather   post, barrier, read what the others have posted
+//   all_reduce   post, barrier, sum an own slice of all ranks, barrier, read
+//   broadcast    the root posts, barrier, the others read
 //
 // What is longer than a mailbox goes piece by piece. Sums are in the order of
 // ranks, ((x0 + x1) + x2) + ..., which is the same on every rank and run.
@@ -46,7 +46,7 @@ class SharedSegment {
   /// This rank calls no further operation: the others wait no more for it. From
   /// any thread; in a child that was forked it does nothing, as that is no
   /// rank.
-  void give_up() noexcept;
+  void abort() noexcept;
 
  private:
   struct Part;
@@ -57,19 +57,19 @@ class SharedSegment {
     std::uint64_t bytes;  // of the whole operation
   };
 
-  /// Posts `piece` into this rank's next mailbox, and meets the others.
+  /// Posts `piece` into this rank's next mailbox; ends at a barrier.
   void post(const Message& message, std::span<const std::byte> piece,
             const Wait& wait);
-  /// The barrier.
-  void meet(const char* call, const Wait& wait);
+  /// Waits until all ranks have arrived.
+  void barrier(const char* call, const Wait& wait);
   void require_same(const Message& own) const;
-  /// Where `rank` has posted.
+  /// Returns where `rank` has posted.
   std::byte* mailbox(std::size_t rank) const;
 
   std::vector<Part*> parts_;  // by rank
   const std::size_t rank_;
   const pid_t process_ = ::getpid();
-  std::uint64_t num_meetings_ = 0, num_posts_ = 0;
+  std::uint64_t num_arrivals_ = 0, num_posts_ = 0;
 };
 
 }  // namespace traingraph

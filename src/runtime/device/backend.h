@@ -14,11 +14,11 @@ namespace traingraph {
 /// use. Null when the device is not available.
 std::shared_ptr<DeviceContext> find_device_context(DeviceType type);
 
-/// A CPU device with threads and a queue of its own. Any thread may release the
-/// last reference, also one of the device's own.
+/// Makes a CPU device with threads and a queue of its own. Any thread may
+/// release the last reference, also one of the device's own.
 std::shared_ptr<DeviceContext> make_cpu_context(int num_threads);
-/// Threads of the process-wide CPU device. Setting another number replaces the
-/// device.
+/// Counts the threads of the process-wide CPU device. Setting another number
+/// replaces the device.
 int num_cpu_threads();
 void set_num_cpu_threads(int count);
 
@@ -33,7 +33,7 @@ void drain_with_watchers(DeviceContext& context);
 /// Drains all contexts there are.
 void drain_all();
 
-/// Why find_device_context returns null; empty when it does not.
+/// Returns why find_device_context returns null; empty when it does not.
 std::string unavailable_reason(DeviceType type);
 
 }  // namespace traingraph

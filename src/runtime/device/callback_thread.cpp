@@ -45,7 +45,7 @@ class CallbackThread {
   Callbacks queue_;
 };
 
-/// Never destroyed: callbacks may still arrive while the process exits.
+/// It is never destroyed: callbacks may still arrive while the process exits.
 CallbackThread& callback_thread() {
   static auto* thread = new CallbackThread;
   return *thread;

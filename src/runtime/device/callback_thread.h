@@ -9,12 +9,12 @@
 
 namespace traingraph {
 
-/// To be called once, in order, and destroyed. A list, so that handing them
-/// over cannot fail.
+/// Callbacks are called once, in order, and destroyed. They are a list, so that
+/// handing them over cannot fail.
 using Callbacks = std::list<std::function<void()>>;
 
-/// Also starts the callback thread, unless it runs. Throws DeviceError when it
-/// cannot be started.
+/// Appends to `callbacks`, and starts the callback thread unless it runs.
+/// Throws DeviceError when it cannot be started.
 void add_callback(Callbacks& callbacks, std::function<void()> callback);
 /// Calls them on the callback thread, after all that were posted before.
 void post_callbacks(Callbacks callbacks) noexcept;

@@ -28,7 +28,7 @@ struct Allowance {
   bool overflows = false;
 };
 
-/// Of the finite elements.
+/// Returns the largest magnitude of the finite elements.
 double largest_magnitude(std::span<const float> values);
 
 /// Throws DeviceError with the tensor, its layer, the worst element and both

@@ -18,12 +18,12 @@ DeviceType resolve(DeviceType type) {
 }
 
 void require_thread_count(const char* call, int count) {
-  constexpr int kMost = 1024;
-  if (count >= 1 && count <= kMost) return;
+  constexpr int kMax = 1024;
+  if (count >= 1 && count <= kMax) return;
   throw InvalidArgument(
       ErrorInfo{.op = call,
                 .what = "the number of threads is out of range",
-                .expected = "1 to " + std::to_string(kMost),
+                .expected = "1 to " + std::to_string(kMax),
                 .got = std::to_string(count)});
 }
 

@@ -40,25 +40,25 @@ struct Mark {
 class Submission {
  public:
   virtual ~Submission() = default;
-  /// Once, on a thread of the queue, before `uploads` and when all that this
-  /// one depends on is over. From then on it cannot be dropped; what the host
-  /// supplies may change until then.
+  /// Is called once, on a thread of the queue, before `uploads` and when all
+  /// that this one depends on is over. From then on it cannot be dropped; what
+  /// the host supplies may change until then.
   virtual void begin() noexcept {}
-  /// After begin() and `uploads`. A non-null result (it was dropped, or an
-  /// earlier execution that this one depends on failed) skips all else.
+  /// Is called after begin() and `uploads`. A non-null result (it was dropped,
+  /// or an earlier execution that this one depends on failed) skips all else.
   virtual std::exception_ptr blocked() noexcept = 0;
   /// Is an execution that this one depends on not over yet? Only devices that
   /// run behind their queue's thread have to ask.
   virtual bool is_waiting() noexcept = 0;
-  /// Once, when the work is over. `error` is null on success. Constant time,
-  /// never throws, may run on any thread.
+  /// Is called once, when the work is over. `error` is null on success.
+  /// Constant time, never throws, may run on any thread.
   virtual void finished(std::exception_ptr error, double seconds) noexcept = 0;
 
   BoundUnits* work = nullptr;
-  /// What the host supplies, before the work: always copied, so that it is
-  /// there for later executions even when this one is skipped.
+  /// The host supplies these before the work. They are always copied, so that a
+  /// value is there for later executions even when this one is skipped.
   std::span<const Upload> uploads;
-  /// What the host gets, after the work.
+  /// The host gets these after the work.
   std::span<const Download> downloads;
   /// A thread of the queue calls reached(i) at marks[i], in their order: when
   /// the units before it are done, if it reads, and before the units after it
@@ -66,7 +66,7 @@ class Submission {
   std::span<const Mark> marks;
   /// May wait for other processes. What it throws ends the submission.
   virtual void reached(std::size_t /*mark*/) {}
-  /// When not empty: seconds per unit of `work` are stored here.
+  /// Seconds per unit of `work` are stored here, unless it is empty.
   std::span<double> unit_seconds;
   Submission* next = nullptr;
   std::uint64_t ticket = 0;  // how many the queue had got, with this one
@@ -79,24 +79,24 @@ class DeviceContext {
  public:
   virtual ~DeviceContext() = default;
   virtual DeviceType type() const = 0;
-  /// For people: "cpu (oneDNN 3.2, 2 threads)".
+  /// Names the device for people: "cpu (oneDNN 3.2, 2 threads)".
   virtual std::string description() const = 0;
   virtual std::vector<std::string> gpu_names() const { return {}; }
   /// Measured by the first call, which may take a while.
   virtual DevicePeaks peaks() const { return {}; }
   virtual const Target& target() const = 0;
-  /// Zeroed. Throws OutOfMemoryError with the size.
+  /// Allocates zeros. Throws OutOfMemoryError with the size.
   virtual std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                                  std::string_view label) = 0;
-  /// Zeroed, for uploads and downloads of this device's queue. Throws
+  /// Allocates zeros for uploads and downloads of this device's queue. Throws
   /// OutOfMemoryError with the size.
   virtual std::shared_ptr<StagingBuffer> allocate_staging(
       std::size_t bytes, std::string_view label) = 0;
-  /// Where the host finds device memory; null when it cannot see it. The
-  /// contents are valid only while no work that touches them is in flight.
+  /// Returns where the host finds device memory; null when it cannot see it.
+  /// The contents are valid only while no work that touches them is in flight.
   virtual std::byte* host_view(Location) const { return nullptr; }
-  /// At once, where the host has a view; then no work that touches the bytes
-  /// may be in flight. Else by the queue, which this waits for.
+  /// Both copy at once where the host has a view; then no work that touches the
+  /// bytes may be in flight. Else the queue copies, and they wait for it.
   void upload(std::span<const std::byte> from, Location to);
   void download(Location from, std::span<std::byte> to);
   /// Device memory beyond what was allocated here, as measured now.
@@ -112,21 +112,21 @@ class DeviceContext {
   virtual bool reaches_marks() const { return false; }
   /// Enqueues; returns at once. Submissions run in order.
   virtual void submit(Submission& submission) = 0;
-  /// After submitting what is_awaited: lends the calling thread to a queue
+  /// Lends, after submitting what is_awaited, the calling thread to a queue
   /// whose own thread has nothing to do, until `submission` is over. May return
   /// earlier; the submission is then over as soon as without help. Can be
   /// interrupted (interrupt.h).
   virtual void help(Submission&) {}
   /// Waits until everything submitted so far is over.
   virtual void drain() = 0;
-  /// At process exit: waits for what runs; everything else and all that comes
+  /// Waits at process exit for what runs; everything else and all that comes
   /// later ends with an error at once.
   virtual void close() = 0;
   /// The device that computes; another one when this only watches it.
   virtual const DeviceContext& device() const { return *this; }
 };
 
-/// For messages that name two devices, which may have one description.
+/// Names a device in messages about two, which may have one description.
 std::string name_beside(const DeviceContext& device,
                         const DeviceContext& other);
 

@@ -8,7 +8,7 @@
 
 namespace traingraph {
 
-/// Device memory. Freed when the last owner lets go.
+/// Device memory, which is freed when the last owner lets go.
 class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
@@ -47,7 +47,8 @@ struct Download {
   std::size_t bytes = 0;
 };
 
-/// Bytes to overwrite with NaN patterns (CompileOptions::poison_memory).
+/// Work overwrites these bytes with NaN patterns
+/// (CompileOptions::poison_memory).
 struct PoisonRange {
   Location at;
   std::size_t bytes = 0;

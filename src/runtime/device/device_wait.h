@@ -11,14 +11,14 @@
 
 namespace traingraph {
 
-/// How long an interrupt may go unnoticed.
+/// An interrupt may go unnoticed for so long.
 inline constexpr std::chrono::milliseconds kInterruptInterval{50};
 
-/// To be called after starting a thread that executions depend on.
+/// Is called after starting a thread that executions depend on.
 void note_device_thread();
 /// This process was forked from one that had device threads.
 bool has_lost_device_threads() noexcept;
-/// Why no device can be used; empty unless has_lost_device_threads().
+/// Returns why no device can be used; empty unless has_lost_device_threads().
 std::string reason_lost_device_threads();
 /// Throws DeviceError with that reason.
 void require_device_threads();

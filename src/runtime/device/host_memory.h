@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For backends that compute in the host's memory, on the queue's thread (CPU,
-// null).
+// Devices of backends that compute in the host's memory, on the queue's thread
+// (CPU, null).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class HostBuffer final : public DeviceBuffer,
                          public StagingBuffer,
                          public std::enable_shared_from_this<HostBuffer> {
  public:
-  /// Zeroed. Throws OutOfMemoryError.
+  /// Allocates zeros. Throws OutOfMemoryError.
   HostBuffer(std::size_t bytes, std::string_view label);
 
   std::size_t size_bytes() const override { return bytes_; }
@@ -66,7 +66,7 @@ class Marks {
 
 /// Executes the units of a submission, with its marks; may throw.
 using RunUnits = void (*)(Submission& submission);
-/// What the queue's thread does with a submission to a HostMemoryContext.
+/// Does the work of the queue's thread for a submission to a HostMemoryContext.
 void run_on_host(Submission& submission, RunUnits run);
 
 }  // namespace traingraph

@@ -10,7 +10,7 @@ namespace traingraph {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// For memory of this process, before it is touched.
+/// Call it for memory of this process, before it is touched.
 void ask_for_huge_pages(std::byte* data, std::size_t bytes);
 
 }  // namespace traingraph

@@ -13,7 +13,7 @@ namespace traingraph {
 
 std::shared_ptr<DeviceContext> make_null_context();
 
-/// Called on the queue's thread for every node that the null device runs; may
+/// The queue's thread calls it for every node that the null device runs; it may
 /// throw or block. Null: nothing happens.
 using NullHook =
     std::function<void(const std::string& op, const std::string& node)>;

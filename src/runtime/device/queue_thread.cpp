@@ -53,7 +53,7 @@ void QueueThread::submit(Submission& submission, bool is_helped) {
 void QueueThread::help(Submission& submission) {
   std::unique_lock lock(mutex_);
   const auto leave_rest = [this] {
-    // For the worker: what other threads submitted meanwhile, or this
+    // The worker gets what other threads submitted meanwhile, or this
     // submission when one of theirs is being processed.
     if (head_) not_empty_.notify_one();
   };

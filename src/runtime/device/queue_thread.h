@@ -29,7 +29,7 @@ class QueueThread {
   void help(Submission& submission);
   /// Waits until everything submitted so far was processed.
   void drain();
-  /// What is not processed yet, and all that comes, ends with a StateError.
+  /// Ends with a StateError what is not processed yet, and all that comes.
   void close();
 
  private:

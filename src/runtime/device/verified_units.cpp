@@ -84,8 +84,8 @@ class RunPlanner {
     return storage < 0 ? Location{} : locations_[storage];
   }
 
-  /// Empty where one of them does not hold the value by itself; what is opaque
-  /// means something to its own device alone.
+  /// Returns nothing where one of them does not hold the value by itself; what
+  /// is opaque means something to its own device alone.
   GivenTensor places_of(ValueId value) const {
     if (program_.value(value).is_opaque) return {};
     const Location from = on_device(value);
@@ -96,7 +96,7 @@ class RunPlanner {
             program_.desc(value).size_bytes()};
   }
 
-  /// What the nodes read, each once, of what `is_wanted`.
+  /// Lists what the nodes read, each once, of what `is_wanted`.
   template <class IsWanted>
   void give(std::span<const NodeId> nodes, std::vector<GivenTensor>& given,
             IsWanted is_wanted) {
@@ -113,7 +113,8 @@ class RunPlanner {
     }
   }
 
-  /// Of the reference, those that compute nodes of the run; of a node the last.
+  /// Finds the reference's units that compute nodes of the run, for each node
+  /// the last.
   void find_units() {
     const auto& units = reference_.lowered.units;
     for (UnitId id = 0; id < static_cast<UnitId>(units.size()); ++id) {
@@ -161,7 +162,7 @@ class RunPlanner {
   /// Indices in `units_`: by node; by value the last that computes or changes
   /// it.
   std::vector<int> unit_of_, computed_by_;
-  /// By storage of the reference: does it hold what the run reads or computes?
+  /// Marks the reference's storages that hold what the run reads or computes.
   std::vector<bool> holds_;
 };
 

@@ -16,19 +16,19 @@
 
 namespace traingraph {
 
-/// The same program on the reference device, every storage with bytes of its
-/// own that stay from one run to the next.
+/// The program on the reference device: every storage has bytes of its own,
+/// which stay from one run to the next.
 struct ReferenceProgram final : TargetData {
   ReferenceProgram(Program program, LoweredProgram lowered)
       : program(std::move(program)), lowered(std::move(lowered)) {}
 
   const Program program;
   const LoweredProgram lowered;
-  /// By storage, all or none; allocated by the first run.
+  /// Buffers are by storage, all or none; the first run allocates them.
   std::vector<std::shared_ptr<DeviceBuffer>> buffers;
 };
 
-/// A tensor of the device's and the reference's.
+/// A tensor that the device and the reference both have.
 struct GivenTensor {
   Location from, to;
   std::size_t bytes;
@@ -40,7 +40,7 @@ struct VerifiedTensor {
 
 /// A unit of the reference, or views alone.
 struct VerifiedUnit {
-  /// Read by it, and computed by earlier units of the run.
+  /// The unit reads these, and earlier units of the run compute them.
   std::vector<GivenTensor> given;
   std::unique_ptr<BoundUnits> reference;  // null: views alone
   std::vector<VerifiedTensor> compared;   // in program order
@@ -48,14 +48,15 @@ struct VerifiedUnit {
 
 struct VerifiedUnits final : BoundUnits {
   std::unique_ptr<BoundUnits> device;
-  /// What the run reads and does not compute, variables before their changes.
+  /// The run reads these and does not compute them; variables are as before
+  /// their changes.
   std::vector<GivenTensor> given;
   std::vector<VerifiedUnit> units;
   bool has_16_bits = false;  // among what is compared
 };
 
-/// All but VerifiedUnits::device. `locations` are those of `program`, which the
-/// device runs `units` of.
+/// Makes all but VerifiedUnits::device. `locations` are those of `program`,
+/// which the device runs `units` of.
 std::unique_ptr<VerifiedUnits> verify_units(const LoweredProgram& program,
                                             std::span<const UnitId> units,
                                             std::span<const Location> locations,

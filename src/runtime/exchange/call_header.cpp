@@ -5,21 +5,21 @@
 
 #include "base/format.h"
 #include "runtime/collective/rank_text.h"
-#include "runtime/exchange/ranks.h"
+#include "runtime/exchange/process_group.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
-const char* name_of(Segment segment) {
-  switch (segment) {
-    case Segment::Step:
+const char* name_of(EntryPoint entry_point) {
+  switch (entry_point) {
+    case EntryPoint::Step:
       return "execute";
-    case Segment::Forward:
+    case EntryPoint::Forward:
       return "execute_forward";
-    case Segment::Gradient:
+    case EntryPoint::Gradient:
       return "execute_gradient";
-    case Segment::Update:
+    case EntryPoint::Update:
       return "execute_optimizer_update";
     default:
       return "another call";
@@ -28,9 +28,9 @@ const char* name_of(Segment segment) {
 
 std::string text_of(const CallHeader& header,
                     const std::vector<std::string>& graphs) {
-  std::string text = header.segment == kNoSegment
+  std::string text = header.entry_point == kNoEntryPoint
                          ? header.call
-                         : name_of(static_cast<Segment>(header.segment));
+                         : name_of(static_cast<EntryPoint>(header.entry_point));
   const auto graph = static_cast<std::size_t>(header.graph);
   if (graph < graphs.size()) text += " of " + graphs[graph];
   text += ", call " + std::to_string(header.number);
@@ -46,7 +46,7 @@ void require_same(const HeaderPair& headers,
   const std::string node = rank_text(other_rank);
   const auto as_own = ", as " + rank_text(own_rank);
   const bool is_same =
-      other.number == own.number && other.segment == own.segment &&
+      other.number == own.number && other.entry_point == own.entry_point &&
       other.graph == own.graph && other.compiled == own.compiled &&
       std::strcmp(other.call, own.call) == 0;
   if (!is_same) {

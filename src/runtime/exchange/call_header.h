@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plans/segment.h"
+#include "runtime/plans/entry_point.h"
 
 namespace traingraph {
 
@@ -25,7 +25,7 @@ struct CallHeader {
   std::int64_t waiting = 0;  // samples of passes that this one is averaged with
   std::uint64_t changes = 0;
   std::int64_t pieces = 0, numbers = 0;  // of gradients that it sends
-  std::int32_t segment = 0;
+  std::int32_t entry_point = 0;
   std::int32_t graph = 0;
   float rate = 0;
   std::int32_t compiled = 0;  // see count_compiled()
@@ -33,7 +33,7 @@ struct CallHeader {
 };
 
 /// Of a header whose call is none.
-inline constexpr std::int32_t kNoSegment = -1;
+inline constexpr std::int32_t kNoEntryPoint = -1;
 
 /// The header of one process beside that of another.
 struct HeaderPair {

@@ -41,7 +41,7 @@ void require_options(const DataParallel& options) {
 
 Exchange::Exchange(DataParallel options)
     : options_(std::move(options)),
-      ranks_(options_.collective, options_.collective_timeout),
+      group_(options_.collective, options_.collective_timeout),
       announcement_(std::make_shared<Operation>()),
       calls_(std::make_shared<CallOrder>()),
       sum_of_losses_(std::make_shared<Operation>()),
@@ -52,7 +52,7 @@ Exchange::Exchange(DataParallel options)
 
 void Exchange::link(const Exchange& first, std::shared_ptr<CallOrder> calls,
                     int graph) {
-  ranks_.join(first.ranks_);
+  group_.join(first.group_);
   calls_ = std::move(calls);
   graph_ = graph;
 }
@@ -68,32 +68,33 @@ std::string Exchange::in_graph(const std::string& what) const {
 
 template <class F>
 void Exchange::wait(Operation& operation, const char* call, const F& what,
-                    const std::function<bool()>& gives_up) {
-  ranks_.wait(operation, call, [&] { return in_graph(what()); }, gives_up);
+                    const std::function<bool()>& is_aborted) {
+  group_.wait(operation, call, [&] { return in_graph(what()); }, is_aborted);
 }
 
 double Exchange::run(const ExchangePlan& plan, std::size_t event,
-                     const Call& call, const std::function<bool()>& gives_up) {
-  ranks_.require_whole(call.name);
+                     const Call& call,
+                     const std::function<bool()>& is_aborted) {
+  group_.require_healthy(call.name);
   try {
-    return run_event(plan, plan.events[event], call, gives_up);
+    return run_event(plan, plan.events[event], call, is_aborted);
   } catch (...) {
-    ranks_.fail(std::current_exception());
+    group_.fail(std::current_exception());
     throw;
   }
 }
 
 double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                            const Call& call,
-                           const std::function<bool()>& gives_up) {
+                           const std::function<bool()>& is_aborted) {
   switch (event.step) {
     case ExchangeStep::Announce:
       announce(plan, call);
       return 0;
     case ExchangeStep::Weigh:
-      return weigh(plan, call, gives_up);
+      return weigh(plan, call, is_aborted);
     case ExchangeStep::Merge:
-      merge(plan.statistics[event.statistics], call, gives_up);
+      merge(plan.statistics[event.statistics], call, is_aborted);
       return 0;
     case ExchangeStep::Send:
       send(plan, event.bucket);
@@ -102,21 +103,21 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       send_losses(plan);
       return 0;
     case ExchangeStep::ReceiveLosses:
-      receive_losses(plan, call, gives_up);
-      return ranks_.size() == 1 ? 0 : sum_of_losses_->seconds();
+      receive_losses(plan, call, is_aborted);
+      return group_.size() == 1 ? 0 : sum_of_losses_->seconds();
     case ExchangeStep::Gather:
-      gather(plan.shards, call, gives_up);
+      gather(plan.shards, call, is_aborted);
       return 0;
     case ExchangeStep::Receive:
-      return receive(plan, event.bucket, call, gives_up);
+      return receive(plan, event.bucket, call, is_aborted);
   }
   return 0;
 }
 
 double Exchange::weigh(const ExchangePlan& plan, const Call& call,
-                       const std::function<bool()>& gives_up) {
-  if (ranks_.size() > 1) {
-    wait_for_headers(call.name, gives_up);
+                       const std::function<bool()>& is_aborted) {
+  if (group_.size() > 1) {
+    wait_for_headers(call.name, is_aborted);
     weight_ = weight_of(call.samples, staging_.headers);
     if (call.waiting != 0) average(plan.factors, staging_.headers);
   }
@@ -125,23 +126,24 @@ double Exchange::weigh(const ExchangePlan& plan, const Call& call,
 }
 
 double Exchange::receive(const ExchangePlan& plan, int index, const Call& call,
-                         const std::function<bool()>& gives_up) {
-  if (ranks_.size() == 1) return 0;
+                         const std::function<bool()>& is_aborted) {
+  if (group_.size() == 1) return 0;
   const BoundBucket& bucket = plan.buckets[index];
   wait(
-      *bucket.sum, call.name, [&] { return name_of(bucket, index); }, gives_up);
+      *bucket.sum, call.name, [&] { return name_of(bucket, index); },
+      is_aborted);
   return bucket.sum->seconds();
 }
 
 void Exchange::announce(const ExchangePlan& plan, const Call& call) {
-  if (ranks_.size() == 1) return;
+  if (group_.size() == 1) return;
   header_ = {.number = call.number,
              .samples = call.samples,
              .waiting = call.waiting,
              .changes = call.changes,
              .pieces = static_cast<std::int64_t>(plan.buckets.size()),
              .numbers = plan.numbers,
-             .segment = static_cast<std::int32_t>(call.segment),
+             .entry_point = static_cast<std::int32_t>(call.entry_point),
              .graph = graph_,
              .rate = call.rate,
              .compiled = compiled_};
@@ -152,7 +154,7 @@ void Exchange::announce() {
   const std::span<CallHeader> own = own_part(staging_.headers);
   own.front() = header_;
   announcement_->begin(staging_.memory, [&](Collective::Done done) {
-    ranks_.collective().all_gather(std::as_bytes(own),
+    group_.collective().all_gather(std::as_bytes(own),
                                    std::as_writable_bytes(staging_.headers),
                                    std::move(done));
   });
@@ -160,24 +162,24 @@ void Exchange::announce() {
 
 /// Of all processes, which are at the same call.
 void Exchange::wait_for_headers(const char* call,
-                                const std::function<bool()>& gives_up) {
+                                const std::function<bool()>& is_aborted) {
   const auto what = [] { return std::string("the ") + kAnnouncement; };
-  wait(*announcement_, call, what, gives_up);
+  wait(*announcement_, call, what, is_aborted);
   for (std::size_t rank = 0; rank < staging_.headers.size(); ++rank) {
-    require_same({header_, staging_.headers[rank], ranks_.rank(),
+    require_same({header_, staging_.headers[rank], group_.rank(),
                   static_cast<int>(rank)},
                  calls_->graphs, call);
   }
 }
 
-void Exchange::meet(const char* call, std::uint64_t number,
-                    const std::exception_ptr& error) {
-  ranks_.require_whole(call);
+void Exchange::barrier(const char* call, std::uint64_t number,
+                       const std::exception_ptr& error) {
+  group_.require_healthy(call);
   try {
     header_ = {.number = number,
                .samples = error ? 0 : 1,
                .changes = num_changes(),
-               .segment = kNoSegment,
+               .entry_point = kNoEntryPoint,
                .graph = graph_,
                .compiled = compiled_};
     std::strncpy(header_.call, call, sizeof(header_.call) - 1);
@@ -187,7 +189,7 @@ void Exchange::meet(const char* call, std::uint64_t number,
       return false;
     });
   } catch (...) {
-    ranks_.fail(std::current_exception());
+    group_.fail(std::current_exception());
     throw;
   }
   if (error) std::rethrow_exception(error);
@@ -211,33 +213,35 @@ void Exchange::send(const ExchangePlan& plan, int index) {
                         .values = bucket.values,
                         .parameters = bucket.parameters});
   }
-  if (ranks_.size() == 1) return;
+  if (group_.size() == 1) return;
   bucket.sum->begin(bucket.memory, [&](Collective::Done done) {
-    ranks_.collective().all_reduce(bucket.values, std::move(done));
+    group_.collective().all_reduce(bucket.values, std::move(done));
   });
 }
 
-StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
-  const auto size = static_cast<std::size_t>(ranks_.size());
+StagingSizes Exchange::staging_sizes(std::size_t longest_shard_bytes) const {
+  const auto size = static_cast<std::size_t>(group_.size());
   const std::size_t bytes =
       std::max<std::size_t>(options_.bucket_bytes / size, 64);
   return {.num_ranks = size,
-          .piece_bytes = std::min(bytes, longest_share_bytes)};
+          .piece_bytes = std::min(bytes, longest_shard_bytes)};
 }
 
 void Exchange::use(Staging staging) { staging_ = std::move(staging); }
 
 void Exchange::gather(const BoundShards& shards, const Call& call,
-                      const std::function<bool()>& gives_up) {
+                      const std::function<bool()>& is_aborted) {
   const std::size_t bytes = own_part(staging_.pieces.front()).size();
   if (bytes == 0) return;
   const std::size_t count = (shards.longest_bytes + bytes - 1) / bytes;
   send_piece(shards, 0);
   for (std::size_t i = 0; i < count; ++i) {
     if (i + 1 < count) send_piece(shards, i + 1);
-    wait(*gathered_pieces_[i % 2], call.name, [] { return kShards; }, gives_up);
-    for (int rank = 0; rank < ranks_.size(); ++rank) {
-      if (rank == ranks_.rank()) continue;
+    wait(
+        *gathered_pieces_[i % 2], call.name, [] { return kShards; },
+        is_aborted);
+    for (int rank = 0; rank < group_.size(); ++rank) {
+      if (rank == group_.rank()) continue;
       copy_to(shards.of_rank[rank], i * bytes,
               staging_.pieces[i % 2].subspan(
                   static_cast<std::size_t>(rank) * bytes, bytes));
@@ -249,35 +253,35 @@ void Exchange::gather(const BoundShards& shards, const Call& call,
 
 /// Nothing is computed meanwhile: the next unit needs them.
 void Exchange::merge(const BoundStatistics& statistics, const Call& call,
-                     const std::function<bool()>& gives_up) {
-  if (ranks_.size() == 1) return;
+                     const std::function<bool()>& is_aborted) {
+  if (group_.size() == 1) return;
   const auto all = staging_.statistics.first(
-      statistics.values.size() * static_cast<std::size_t>(ranks_.size()));
+      statistics.values.size() * static_cast<std::size_t>(group_.size()));
   const auto own = own_part(all);
   std::ranges::copy(statistics.values, own.begin());
   gathered_statistics_->begin(staging_.memory, [&](Collective::Done done) {
-    ranks_.collective().all_gather(
+    group_.collective().all_gather(
         std::as_bytes(own), std::as_writable_bytes(all), std::move(done));
   });
   wait(
       *gathered_statistics_, call.name, [&] { return name_of(statistics); },
-      gives_up);
+      is_aborted);
   merge_statistics(all, statistics);
 }
 
 void Exchange::send_losses(const ExchangePlan& plan) {
-  if (ranks_.size() == 1) return;
+  if (group_.size() == 1) return;
   const std::span<float> sums = staging_.losses;
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = *plan.losses[i];
   sum_of_losses_->begin(staging_.memory, [&](Collective::Done done) {
-    ranks_.collective().all_reduce(sums, std::move(done));
+    group_.collective().all_reduce(sums, std::move(done));
   });
 }
 
 void Exchange::receive_losses(const ExchangePlan& plan, const Call& call,
-                              const std::function<bool()>& gives_up) {
-  if (ranks_.size() == 1) return;
-  wait(*sum_of_losses_, call.name, [] { return kLosses; }, gives_up);
+                              const std::function<bool()>& is_aborted) {
+  if (group_.size() == 1) return;
+  wait(*sum_of_losses_, call.name, [] { return kLosses; }, is_aborted);
   for (std::size_t i = 0; i < staging_.losses.size(); ++i) {
     *plan.losses[i] = staging_.losses[i];
   }
@@ -298,10 +302,10 @@ std::uint64_t Exchange::num_changes() const noexcept {
 void Exchange::send_piece(const BoundShards& shards, std::size_t index) {
   const std::span<std::byte> all = staging_.pieces[index % 2];
   const std::span<std::byte> own = own_part(all);
-  copy_from(shards.of_rank[ranks_.rank()], index * own.size(), own);
+  copy_from(shards.of_rank[group_.rank()], index * own.size(), own);
   gathered_pieces_[index % 2]->begin(
       staging_.memory, [&](Collective::Done done) {
-        ranks_.collective().all_gather(own, all, std::move(done));
+        group_.collective().all_gather(own, all, std::move(done));
       });
 }
 

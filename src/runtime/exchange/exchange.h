@@ -24,7 +24,7 @@
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
-#include "runtime/exchange/ranks.h"
+#include "runtime/exchange/process_group.h"
 #include "runtime/exchange/staging.h"
 #include "traingraph/collective.h"
 #include "traingraph/data_parallel.h"
@@ -38,9 +38,9 @@ class Exchange {
   explicit Exchange(DataParallel options);
 
   const DataParallel& options() const { return options_; }
-  Ranks& ranks() { return ranks_; }
-  int rank() const { return ranks_.rank(); }
-  int size() const { return ranks_.size(); }
+  ProcessGroup& group() { return group_; }
+  int rank() const { return group_.rank(); }
+  int size() const { return group_.size(); }
 
   // --- while nothing is in flight ---
 
@@ -54,9 +54,9 @@ class Exchange {
   /// The number of a call that is enqueued.
   std::uint64_t next_call() noexcept { return ++calls_->count; }
 
-  /// What executions of a plan whose longest share has so many bytes send, but
+  /// What executions of a plan whose longest shard has so many bytes send, but
   /// for losses and statistics.
-  StagingSizes staging_sizes(std::size_t longest_share_bytes) const;
+  StagingSizes staging_sizes(std::size_t longest_shard_bytes) const;
   void use(Staging staging);
   /// Among the graphs with this collective it is compiled as the n-th.
   void set_compiled(std::int32_t n) { compiled_ = n; }
@@ -67,51 +67,52 @@ class Exchange {
   std::size_t staging_bytes() const { return staging_.bytes; }
   /// All processes make this call, after as many executions as this one. With
   /// an error here throws that, with one elsewhere StateError.
-  void meet(const char* call, std::uint64_t number,
-            const std::exception_ptr& error);
+  void barrier(const char* call, std::uint64_t number,
+               const std::exception_ptr& error);
 
   // --- executions ---
 
   struct Call {
     const char* name = "";
-    Segment segment = Segment::Step;
+    EntryPoint entry_point = EntryPoint::Step;
     std::uint64_t number = 0;  // among the calls of this process
     std::int64_t samples = 0;
     std::int64_t waiting = 0;   // of passes that it is averaged with
     std::uint64_t changes = 0;  // by the user
     float rate = 0;             // of learning, where there is an update
   };
-  /// What the plan has to do at an event. `gives_up` is asked while this waits.
-  /// Returns the seconds that the operation took that it waited for, else 0.
+  /// What the plan has to do at an event. `is_aborted` is asked while this
+  /// waits. Returns the seconds that the operation took that it waited for,
+  /// else 0.
   double run(const ExchangePlan& plan, std::size_t event, const Call& call,
-             const std::function<bool()>& gives_up);
+             const std::function<bool()>& is_aborted);
   /// An execution that has begun failed for another reason.
-  void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
+  void fail(const std::exception_ptr& error) noexcept { group_.fail(error); }
 
  private:
   double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
-                   const Call& call, const std::function<bool()>& gives_up);
+                   const Call& call, const std::function<bool()>& is_aborted);
   void announce(const ExchangePlan& plan, const Call& call);
   void announce();
   void wait_for_headers(const char* call,
-                        const std::function<bool()>& gives_up);
+                        const std::function<bool()>& is_aborted);
   double weigh(const ExchangePlan& plan, const Call& call,
-               const std::function<bool()>& gives_up);
+               const std::function<bool()>& is_aborted);
   void send(const ExchangePlan& plan, int bucket);
   double receive(const ExchangePlan& plan, int bucket, const Call& call,
-                 const std::function<bool()>& gives_up);
+                 const std::function<bool()>& is_aborted);
   std::string in_graph(const std::string& what) const;
-  /// As Ranks::wait(), which names the graph, too.
+  /// As ProcessGroup::wait(), which names the graph, too.
   template <class F>
   void wait(Operation& operation, const char* call, const F& what,
-            const std::function<bool()>& gives_up);
+            const std::function<bool()>& is_aborted);
   void gather(const BoundShards& shards, const Call& call,
-              const std::function<bool()>& gives_up);
+              const std::function<bool()>& is_aborted);
   void merge(const BoundStatistics& statistics, const Call& call,
-             const std::function<bool()>& gives_up);
+             const std::function<bool()>& is_aborted);
   void send_losses(const ExchangePlan& plan);
   void receive_losses(const ExchangePlan& plan, const Call& call,
-                      const std::function<bool()>& gives_up);
+                      const std::function<bool()>& is_aborted);
   void send_piece(const BoundShards& shards, std::size_t piece);
   /// Of `all`, which is that of all processes.
   template <class T>
@@ -121,7 +122,7 @@ class Exchange {
   }
 
   DataParallel options_;
-  Ranks ranks_;
+  ProcessGroup group_;
   std::shared_ptr<Operation> announcement_;
   std::shared_ptr<CallOrder> calls_;
   int graph_ = 0;

@@ -34,13 +34,13 @@ Mark mark_of(const ExchangeEvent& event) {
 
 class ExchangePlanner {
  public:
-  ExchangePlanner(const Compilation& compilation, Segment segment,
+  ExchangePlanner(const Compilation& compilation, EntryPoint entry_point,
                   const Placement& placement, std::span<const UnitId> units,
                   const LinkedParts& linked)
       : graph_(*compilation.graph),
-        program_(compilation.program(plan_of(segment))),
-        plan_(compilation.plan(plan_of(segment))),
-        segment_(segment),
+        program_(compilation.program(plan_of(entry_point))),
+        plan_(compilation.plan(plan_of(entry_point))),
+        entry_point_(entry_point),
         placement_(placement),
         units_(units),
         linked_(linked) {
@@ -92,9 +92,9 @@ class ExchangePlanner {
   /// What a linked graph passes on has been weighed there. Passes of graphs
   /// that are not linked are weighed when their sum is.
   void find_weights() {
-    const bool weighs = differentiates(segment_)
+    const bool weighs = differentiates(entry_point_)
                             ? has_host_units() || graph_.is_linkable
-                            : segment_ == Segment::Forward;
+                            : entry_point_ == EntryPoint::Forward;
     if (!weighs) return;
     const auto add = [&](TensorIndex tensor) {
       float* const weight = find_hidden(tensor);
@@ -104,12 +104,12 @@ class ExchangePlanner {
       out_.weights.push_back(weight);
       hidden_.push_back(program_.assembled.find(tensor));
     };
-    if (segment_ != Segment::Forward || graph_.reduce_losses) {
+    if (entry_point_ != EntryPoint::Forward || graph_.reduce_losses) {
       add(graph_.gradient_weight);
     }
-    if (segment_ == Segment::Forward) return;
+    if (entry_point_ == EntryPoint::Forward) return;
     for (std::size_t i = 0; i < graph_.user_gradients.size(); ++i) {
-      if (linked_.is_fed(graph_.user_gradients[i])) continue;
+      if (linked_.is_upstream(graph_.user_gradients[i])) continue;
       add(graph_.user_weights[i]);
     }
     float* const factors = find_hidden(graph_.accumulation);
@@ -178,7 +178,7 @@ class ExchangePlanner {
     }
     // Passes of linked graphs make one gradient, each of other samples, so they
     // are weighed one by one.
-    out_.weighs_sums = segment_ == Segment::Update &&
+    out_.weighs_sums = entry_point_ == EntryPoint::Update &&
                        graph_.weights_gradients && !graph_.is_linkable;
     begun_[node.outputs.front()] = {first, out_.buckets.size()};
     if (sends_losses) return add(ExchangeStep::SendLosses);
@@ -199,7 +199,7 @@ class ExchangePlanner {
 
   std::byte* bytes_of(StorageId storage) const {
     return placement_.context()->host_view(
-        placement_.locate(program_, plan_, plan_of(segment_), storage));
+        placement_.locate(program_, plan_, plan_of(entry_point_), storage));
   }
   float* floats_of(StorageId storage) const {
     return reinterpret_cast<float*>(bytes_of(storage));
@@ -240,7 +240,7 @@ class ExchangePlanner {
 
   std::shared_ptr<const void> memory_of(StorageId storage) const {
     const bool is_in_arena = plan_.offset_of[storage] != Plan::kNotInArena;
-    if (is_in_arena) return placement_.arena(plan_of(segment_))->buffer();
+    if (is_in_arena) return placement_.arena(plan_of(entry_point_))->buffer();
     const ValueId value = program_.lowered.storages[storage].value;
     const TensorIndex tensor = program_.assembled.program.value(value).tensor;
     return placement_.of(tensor)->arena->buffer();
@@ -257,7 +257,7 @@ class ExchangePlanner {
   const MergedGraph& graph_;
   const CompiledProgram& program_;
   const Plan& plan_;
-  const Segment segment_;
+  const EntryPoint entry_point_;
   const Placement& placement_;
   const std::span<const UnitId> units_;
   const LinkedParts& linked_;
@@ -280,12 +280,13 @@ std::string name_of(const BoundBucket& bucket, int index) {
          first_and_last(bucket.parameters) + ")";
 }
 
-ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
-                           const Placement& placement,
+ExchangePlan plan_exchange(const Compilation& compilation,
+                           EntryPoint entry_point, const Placement& placement,
                            std::span<const UnitId> units,
                            const LinkedParts& linked) {
-  if (is_inference(segment)) return {};
-  return ExchangePlanner(compilation, segment, placement, units, linked).run();
+  if (is_inference(entry_point)) return {};
+  return ExchangePlanner(compilation, entry_point, placement, units, linked)
+      .run();
 }
 
 }  // namespace traingraph

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a segment of a graph exchanges with other processes: its host units,
-// bound to memory, each before one of its device units.
+// What an entry point of a graph exchanges with other processes: its host
+// units, bound to memory, each before one of its device units.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 #include "runtime/exchange/shards.h"
 #include "runtime/exchange/statistics.h"
 #include "runtime/memory/placement.h"
+#include "runtime/plans/entry_point.h"
 #include "runtime/plans/linked_parts.h"
-#include "runtime/plans/segment.h"
 
 namespace traingraph {
 
@@ -33,7 +33,7 @@ enum class ExchangeStep {
 };
 
 struct ExchangeEvent {
-  int before = 0;  // unit of the segment
+  int before = 0;  // unit of the entry point
   ExchangeStep step = ExchangeStep::Announce;
   int bucket = -1;
   int statistics = -1;
@@ -71,10 +71,10 @@ struct ExchangePlan {
   std::vector<float*> losses;  // that are summed
 };
 
-/// Empty when the segment exchanges nothing. `units` are those of the segment,
-/// those of the host included.
-ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
-                           const Placement& placement,
+/// Empty when the entry point exchanges nothing. `units` are those of the entry
+/// point, those of the host included.
+ExchangePlan plan_exchange(const Compilation& compilation,
+                           EntryPoint entry_point, const Placement& placement,
                            std::span<const UnitId> units,
                            const LinkedParts& linked);
 

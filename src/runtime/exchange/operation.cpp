@@ -22,12 +22,12 @@ void Operation::end(std::exception_ptr error) noexcept {
   changed_.notify_all();
 }
 
-bool Operation::wait(const std::function<bool()>& gives_up) {
+bool Operation::wait(const std::function<bool()>& is_aborted) {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kInterruptInterval,
                             [this] { return is_over_; })) {
     lock.unlock();  // it may wait for a host language
-    if (gives_up()) return false;
+    if (is_aborted()) return false;
     lock.lock();
   }
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

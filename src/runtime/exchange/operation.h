@@ -43,9 +43,9 @@ class Operation : public std::enable_shared_from_this<Operation> {
     }
   }
 
-  /// Until it is over, or `gives_up`, which is asked every now and then, is
+  /// Until it is over, or `is_aborted`, which is asked every now and then, is
   /// true; then false. Throws what the transport ended it with.
-  bool wait(const std::function<bool()>& gives_up);
+  bool wait(const std::function<bool()>& is_aborted);
   /// That the last one took, after the wait for it.
   double seconds() const {
     return std::chrono::duration<double>(ended_ - begun_).count();

@@ -14,7 +14,7 @@ namespace traingraph {
 
 struct StagingSizes {
   std::size_t num_ranks = 1;
-  std::size_t piece_bytes = 0;  // of a rank's share
+  std::size_t piece_bytes = 0;  // of a rank's shard
   std::size_t num_losses = 0;
   std::size_t num_statistics = 0;  // of a rank
 };

@@ -69,12 +69,12 @@ GradientPass Accumulation::pass(const MergedGraph& graph,
 }
 
 void Accumulation::commit(
-    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (updates(call.segment)) forget();
-  if (call.segment != Segment::Gradient) return;
+    const Call& call, const std::shared_ptr<ExecutionState>& state) noexcept {
+  if (updates(call.entry_point)) forget();
+  if (call.entry_point != EntryPoint::Gradient) return;
   samples_ = call.batch + (call.pass.adds_to ? samples_ : 0);
   by_ = call.pass.by;
-  last_ = slot;
+  last_ = state;
 }
 
 }  // namespace traingraph

@@ -27,7 +27,7 @@ class Accumulation final : public Participant {
   GradientPass pass(const MergedGraph& graph, GradientAccumulation by,
                     std::int64_t batch, bool is_shared) const;
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
   /// That wait for the update.
   std::int64_t samples() const { return samples_; }
   /// The next pass begins anew.

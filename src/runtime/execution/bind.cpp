@@ -25,16 +25,17 @@ std::vector<bool> label_storage(const CompiledProgram& compiled) {
 }
 
 std::vector<UnitId> units_of(const CompiledProgram& compiled, const Plan& plan,
-                             Segment segment, const BindOptions& options) {
+                             EntryPoint entry_point,
+                             const BindOptions& options) {
   const Program& program = compiled.assembled.program;
   const auto phase_begins = [&](int phase) { return plan.begin_of[phase]; };
   int first = 0, last = plan.begin_of[3];
-  if (segment == Segment::Forward) last = phase_begins(1);
-  if (segment == Segment::Gradient) {
+  if (entry_point == EntryPoint::Forward) last = phase_begins(1);
+  if (entry_point == EntryPoint::Gradient) {
     first = phase_begins(1);
     last = phase_begins(2);
   }
-  if (segment == Segment::Update) first = phase_begins(2);
+  if (entry_point == EntryPoint::Update) first = phase_begins(2);
 
   const auto is_skipped = [&](NodeId id) {
     const Node& node = program.node(id);
@@ -50,7 +51,7 @@ std::vector<UnitId> units_of(const CompiledProgram& compiled, const Plan& plan,
     if (std::ranges::any_of(unit.nodes, is_skipped)) continue;
     const bool needs_labels = std::ranges::any_of(
         unit.reads, [&](StorageId s) { return depends_on_labels[s]; });
-    if (needs_labels && segment == Segment::InferenceWithoutLabels) {
+    if (needs_labels && entry_point == EntryPoint::InferenceWithoutLabels) {
       for (StorageId s : unit.writes) depends_on_labels[s] = true;
       continue;
     }
@@ -76,24 +77,24 @@ std::vector<std::vector<PoisonRange>> poison_of(
   return poison;
 }
 
-/// Finds what the host gets after a segment.
+/// Finds what the host gets after an entry point.
 class OutputPlanner {
  public:
-  OutputPlanner(const Compilation& compilation, Segment segment,
+  OutputPlanner(const Compilation& compilation, EntryPoint entry_point,
                 const Placement& placement)
       : graph_(*compilation.graph),
-        compiled_(compilation.program(plan_of(segment))),
-        plan_(compilation.plan(plan_of(segment))),
-        segment_(segment),
+        compiled_(compilation.program(plan_of(entry_point))),
+        plan_(compilation.plan(plan_of(entry_point))),
+        entry_point_(entry_point),
         placement_(placement) {}
 
   OutputPlan run() {
-    if (segment_ == Segment::Update) return {};
+    if (entry_point_ == EntryPoint::Update) return {};
     for (const auto& [name, tensor] : graph_.outputs) {
       const ValueId value = compiled_.assembled.find(tensor);
       if (is_available(value)) out_.outputs.push_back(entry(name, value));
     }
-    if (segment_ != Segment::Gradient) add_result();
+    if (entry_point_ != EntryPoint::Gradient) add_result();
     return std::move(out_);
   }
 
@@ -106,9 +107,10 @@ class OutputPlanner {
     const NodeId producer = assembled.program.value(value).producer;
     const Phase phase =
         producer < 0 ? Phase::Forward : assembled.program.node(producer).phase;
-    if (segment_ == Segment::Forward) return phase == Phase::Forward;
-    if (segment_ == Segment::Gradient) return phase == Phase::Gradient;
-    const bool lacks_labels = segment_ == Segment::InferenceWithoutLabels;
+    if (entry_point_ == EntryPoint::Forward) return phase == Phase::Forward;
+    if (entry_point_ == EntryPoint::Gradient) return phase == Phase::Gradient;
+    const bool lacks_labels =
+        entry_point_ == EntryPoint::InferenceWithoutLabels;
     return !lacks_labels || !assembled.depends_on_labels[value];
   }
 
@@ -116,7 +118,7 @@ class OutputPlanner {
     const StorageId storage = compiled_.lowered.storage_of[value];
     OutputPlan::Entry result{
         name, compiled_.assembled.program.desc(value),
-        placement_.locate(compiled_, plan_, plan_of(segment_), storage),
+        placement_.locate(compiled_, plan_, plan_of(entry_point_), storage),
         out_.bytes};
     out_.bytes = checked_add(
         out_.bytes,
@@ -149,22 +151,22 @@ class OutputPlanner {
   const MergedGraph& graph_;
   const CompiledProgram& compiled_;
   const Plan& plan_;
-  const Segment segment_;
+  const EntryPoint entry_point_;
   const Placement& placement_;
   OutputPlan out_;
 };
 
 }  // namespace
 
-std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
-                                           Segment segment,
-                                           const Placement& placement,
-                                           const BindOptions& options) {
-  auto bound = std::make_shared<BoundSegment>();
-  const PlanKind kind = plan_of(segment);
+std::shared_ptr<BoundEntryPoint> bind_entry_point(
+    const Compilation& compilation, EntryPoint entry_point,
+    const Placement& placement, const BindOptions& options) {
+  auto bound = std::make_shared<BoundEntryPoint>();
+  const PlanKind kind = plan_of(entry_point);
   const CompiledProgram& program = compilation.program(kind);
   const Plan& plan = compilation.plan(kind);
-  const std::vector<UnitId> units = units_of(program, plan, segment, options);
+  const std::vector<UnitId> units =
+      units_of(program, plan, entry_point, options);
   std::ranges::copy_if(units, std::back_inserter(bound->units), [&](UnitId id) {
     return !program.lowered.units[id].is_host;
   });
@@ -182,9 +184,9 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
     bound->work = placement.context()->bind(program.lowered, bound->units,
                                             locations, poison);
   }
-  bound->outputs = OutputPlanner(compilation, segment, placement).run();
+  bound->outputs = OutputPlanner(compilation, entry_point, placement).run();
   bound->exchange =
-      plan_exchange(compilation, segment, placement, units, options.linked);
+      plan_exchange(compilation, entry_point, placement, units, options.linked);
   return bound;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Binding: the units of a segment get addresses, and so does what the host gets
-// after it. Allocates the arenas it needs.
+// Binding: the units of an entry point get addresses, and so does what the host
+// gets after it. Allocates the arenas it needs.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/memory/placement.h"
-#include "runtime/plans/batches.h"
+#include "runtime/plans/plan_cache.h"
 #include "traingraph/execution.h"
 
 namespace traingraph {
 
-/// What the host gets after a segment: copies from the plan's arena into an
-/// execution's staging buffer.
+/// What the host gets after an entry point: copies from the plan's arena into
+/// an execution's staging buffer.
 struct OutputPlan {
   struct Entry {
     std::string_view name;
@@ -33,7 +33,7 @@ struct OutputPlan {
   std::size_t bytes = 0;
 };
 
-struct BoundSegment {
+struct BoundEntryPoint {
   std::vector<UnitId> units;
   std::unique_ptr<BoundUnits> work;  // null when there is nothing to run
   OutputPlan outputs;
@@ -45,9 +45,8 @@ struct BindOptions {
   const LinkedParts& linked;
 };
 
-std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
-                                           Segment segment,
-                                           const Placement& placement,
-                                           const BindOptions& options);
+std::shared_ptr<BoundEntryPoint> bind_entry_point(
+    const Compilation& compilation, EntryPoint entry_point,
+    const Placement& placement, const BindOptions& options);
 
 }  // namespace traingraph

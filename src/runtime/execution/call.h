@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/plans/batches.h"
+#include "runtime/plans/plan_cache.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph {
@@ -26,7 +26,7 @@ struct GradientPass {
 
 struct Call {
   const char* name;
-  Segment segment;
+  EntryPoint entry_point;
   CallData data;
   std::shared_ptr<ExecutionState> depends_on;
   GradientPass pass = {};

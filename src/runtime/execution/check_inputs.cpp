@@ -160,7 +160,7 @@ void Inputs::check_input(const char* call, const NamedData& item, Input& input,
                           "from call to call",
                   .hint = "Leave it out; its set_data() changes it."});
   }
-  if (input.source || input.is_fed) {
+  if (input.source || input.is_upstream) {
     throw InvalidArgument(
         ErrorInfo{.op = call,
                   .node = std::string(item.name),

@@ -12,7 +12,7 @@ void ExchangeTurn::start(std::shared_ptr<const MergedGraph> graph) {
 /// The whole; an exchange makes a part of it.
 void ExchangeTurn::stage(const Call& call, HostWriter& writer,
                          ExecutionState&) {
-  if (!differentiates(call.segment)) return;
+  if (!differentiates(call.entry_point)) return;
   const float whole = 1;
   const auto write = [&](TensorIndex weight) {
     writer.write(weight, &whole, sizeof(whole));
@@ -24,19 +24,19 @@ void ExchangeTurn::stage(const Call& call, HostWriter& writer,
 }
 
 void ExchangeTurn::commit(
-    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (!exchange_ || slot->bound->exchange.events.empty()) return;
-  const bool is_update = call.segment == Segment::Update;
+    const Call& call, const std::shared_ptr<ExecutionState>& state) noexcept {
+  if (!exchange_ || state->bound->exchange.events.empty()) return;
+  const bool is_update = call.entry_point == EntryPoint::Update;
   const bool is_averaged = call.pass.by == GradientAccumulation::Mean &&
                            call.pass.adds_to != nullptr;
   const std::int64_t waiting = accumulation_.samples();
-  slot->exchange = exchange_;
-  slot->exchange_call = {.name = call.name,
-                         .segment = call.segment,
-                         .number = exchange_->next_call(),
-                         .samples = is_update ? waiting : call.batch,
-                         .waiting = is_averaged ? waiting : 0,
-                         .changes = exchange_->num_changes()};
+  state->exchange = exchange_;
+  state->exchange_call = {.name = call.name,
+                          .entry_point = call.entry_point,
+                          .number = exchange_->next_call(),
+                          .samples = is_update ? waiting : call.batch,
+                          .waiting = is_averaged ? waiting : 0,
+                          .changes = exchange_->num_changes()};
 }
 
 }  // namespace traingraph

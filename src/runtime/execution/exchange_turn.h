@@ -20,10 +20,10 @@ class ExchangeTurn final : public Participant {
   void start(std::shared_ptr<const MergedGraph> graph);
 
   void stage(const Call& call, HostWriter& writer,
-             ExecutionState& slot) override;
+             ExecutionState& state) override;
   /// Counts calls that are cancelled, too: other processes do not know of that.
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
 
  private:
   const std::shared_ptr<Exchange>& exchange_;

@@ -165,7 +165,7 @@ std::vector<LayerTime> ExecutionResult::layer_times() const {
   if (!state_->unit_times) return {};
   const Compilation& compilation = state_->specialization->compilation;
   const CompiledProgram& compiled =
-      compilation.program(plan_of(state_->segment));
+      compilation.program(plan_of(state_->entry_point));
   const Program& program = compiled.assembled.program;
   const ReportRows rows(*compilation.graph, program);
   const auto& units = state_->bound->units;

@@ -8,14 +8,14 @@
 #include <string>
 
 #include "runtime/device/device_wait.h"
-#include "runtime/execution/droppable.h"
+#include "runtime/execution/cancel_scope.h"
 #include "runtime/execution/in_flight.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
-// Hyperparameters and random state fit, whichever of them a slot stages.
+// Hyperparameters and random state fit, whichever of them a state stages.
 constexpr std::size_t kMinStaged = 64;
 // The last phase, the gradients that are added to, linked graphs.
 constexpr std::size_t kMaxDependencies = 3;
@@ -158,7 +158,7 @@ void ExecutionState::start(std::shared_ptr<ExecutionState> self,
                            std::shared_ptr<InFlight> in_flight,
                            std::uint64_t number) noexcept {
   number_ = number;
-  droppable_ = next_droppable();
+  cancel_number_ = next_in_cancel_scope();
   uploads = to_upload_;
   downloads = to_download_;
   if (exchange) marks = bound->exchange.marks;
@@ -179,7 +179,8 @@ void ExecutionState::drop_waiting() const noexcept {
 }
 
 bool ExecutionState::is_to_be_dropped() const noexcept {
-  return in_flight_->is_dropped(number_) || is_dropped_droppable(droppable_);
+  return in_flight_->is_dropped(number_) ||
+         is_cancelled_by_scope(cancel_number_);
 }
 
 void ExecutionState::begin() noexcept {
@@ -255,7 +256,7 @@ void ExecutionState::finished(std::exception_ptr error,
     }
     if (sum_of_losses_) *sum_of_losses_ = sum_of(losses);
   }
-  // Locals are destroyed last, after the slot is no longer touched.
+  // Locals are destroyed last, after the state is no longer touched.
   const std::shared_ptr<ExecutionState> self = std::move(self_);
   std::shared_ptr<InFlight> in_flight;
   Stage stage = Stage::Waiting;  // a device that was closed begins nothing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ExecutionState: one slot of a graph's pool. It is the submission that the
-// device's queue runs, and what Execution and ExecutionResult point to. A slot
-// is free again when only the pool holds it.
+// ExecutionState: one execution, of a graph's pool. It is the submission that
+// the device's queue runs, and what Execution and ExecutionResult point to. A
+// state is free again when only the pool holds it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class ExecutionState final : public Submission, public Computation {
   ExecutionState() = default;
 
   // --- the executor, before submit ---
-  /// Makes a used slot fresh; keeps buffers and capacities.
+  /// Makes a used state fresh; keeps buffers and capacities.
   void reset();
   /// Staging for data that is written while earlier work is in flight.
   std::byte* stage(DeviceContext& context, Location to, std::size_t bytes);
@@ -114,13 +114,13 @@ class ExecutionState final : public Submission, public Computation {
   Drawn drawn;
   bool is_profiled = false;
   std::shared_ptr<UnitTimes> unit_times;  // null: not measured
-  Segment segment = Segment::Step;
+  EntryPoint entry_point = EntryPoint::Step;
   double seconds = 0;
   std::vector<OutputView> outputs;
   std::optional<OutputView> result;
   std::vector<OutputView> losses;
   std::shared_ptr<const Specialization> specialization;
-  std::shared_ptr<const BoundSegment> bound;
+  std::shared_ptr<const BoundEntryPoint> bound;
   std::shared_ptr<Exchange> exchange;  // null: with nobody
   Exchange::Call exchange_call;
 
@@ -150,8 +150,8 @@ class ExecutionState final : public Submission, public Computation {
   std::vector<std::shared_ptr<ExecutionState>> depends_on_;
   std::shared_ptr<ExecutionState> self_;
   std::shared_ptr<InFlight> in_flight_;
-  std::uint64_t number_ = 0;     // of in_flight_
-  std::uint64_t droppable_ = 0;  // see droppable.h; 0: no
+  std::uint64_t number_ = 0;         // of in_flight_
+  std::uint64_t cancel_number_ = 0;  // see cancel_scope.h; 0: no
   std::exception_ptr blocked_;
   std::atomic<Stage> stage_{Stage::Waiting};
   std::exception_ptr error_;

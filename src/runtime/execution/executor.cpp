@@ -12,18 +12,18 @@
 namespace traingraph {
 namespace {
 
-/// For when `slot` is over: the completion handler, and callbacks that release
+/// For when `state` is over: the completion handler, and callbacks that release
 /// the owners of output buffers.
 Callbacks callbacks_of(const ExecuteOptions& options,
-                       const std::shared_ptr<ExecutionState>& slot) {
+                       const std::shared_ptr<ExecutionState>& state) {
   Callbacks callbacks;
   for (const NamedData& item : options.outputs_data) {
     const auto& owner = item.data.owner;
     if (owner.use_count() > 0) add_callback(callbacks, [owner] {});
   }
   if (options.completion_handler) {
-    add_callback(callbacks, [handler = options.completion_handler, slot] {
-      handler(Execution(slot));
+    add_callback(callbacks, [handler = options.completion_handler, state] {
+      handler(Execution(state));
     });
   }
   return callbacks;
@@ -44,37 +44,38 @@ ExecutionState::Hidden hidden_data(const MergedGraph& graph) {
 
 /// The wait of a synchronous call. Uses nothing of the session: its mutex is
 /// free, and other threads may call it.
-void wait_for(const std::shared_ptr<ExecutionState>& slot,
+void wait_for(const std::shared_ptr<ExecutionState>& state,
               DeviceContext& device, Callbacks callbacks) {
   std::exception_ptr error;
   try {
-    device.help(*slot);
+    device.help(*state);
     if (!callbacks.empty()) check_interrupt();  // it is not for the callbacks
   } catch (...) {
     error = std::current_exception();
-    slot->drop_waiting();
+    state->drop_waiting();
   }
-  if (!error && callbacks.empty()) return slot->wait();
+  if (!error && callbacks.empty()) return state->wait();
   try {
-    if (!error) slot->wait();
+    if (!error) state->wait();
   } catch (...) {
     error = std::current_exception();
   }
   // At once, unless the wait was interrupted.
-  slot->add_callbacks(std::move(callbacks));
+  state->add_callbacks(std::move(callbacks));
   if (error) std::rethrow_exception(error);
   check_interrupt();
 }
 
 }  // namespace
 
-Executor::Turn::Turn(const ExecutorParts& parts) : in_flight_(parts.in_flight) {
+Executor::InFlightPermit::InFlightPermit(const ExecutorParts& parts)
+    : in_flight_(parts.in_flight) {
   in_flight_.reserve();
   lock_ = std::unique_lock(parts.mutex);
 }
 
-Executor::Turn::~Turn() {
-  if (has_room_) in_flight_.give_back();
+Executor::InFlightPermit::~InFlightPermit() {
+  if (is_held_) in_flight_.give_back();
 }
 
 Executor::Executor(std::enable_shared_from_this<Session>& owner,
@@ -96,7 +97,7 @@ void Executor::configure(const Declaration& declaration, bool poison_memory,
 
 void Executor::start() {
   forget();
-  const auto graph = parts_.batches->main()->compilation.graph;
+  const auto graph = parts_.plan_cache->main()->compilation.graph;
   random_state_.start(graph->random_state);
   optimizer_step_.start(graph->hyperparameters, parts_.objects.optimizer.get());
   exchange_turn_.start(graph);
@@ -112,39 +113,39 @@ void Executor::forget() {
 }
 
 Execution Executor::enqueue(Call call, const ExecuteOptions& options,
-                            Turn& turn) {
+                            InFlightPermit& permit) {
   check(call, options);
-  const auto slot = prepare(call, options);
-  Callbacks callbacks = callbacks_of(options, slot);
+  const auto state = prepare(call, options);
+  Callbacks callbacks = callbacks_of(options, state);
   // Memory of linked graphs may be in use by work of the others.
-  HostWriter writer(*slot, parts_.placement,
+  HostWriter writer(*state, parts_.placement,
                     !parts_.linked.is_linked() && parts_.in_flight.is_idle());
   {
     // Which linked graph has added to which accumulator is recorded in the
     // order of the queue, hence under one lock.
     const std::unique_lock<std::mutex> lock = parts_.linked.lock();
-    slot->depend_on(call.depends_on);
-    slot->depend_on(call.pass.adds_to);
-    for (Participant* each : participants_) each->stage(call, writer, *slot);
+    state->depend_on(call.depends_on);
+    state->depend_on(call.pass.adds_to);
+    for (Participant* each : participants_) each->stage(call, writer, *state);
     pool_.prepare(*parts_.placement.context(),
-                  hidden_data(parts_.batches->graph()));
-    for (Participant* each : participants_) each->commit(call, slot);
+                  hidden_data(parts_.plan_cache->graph()));
+    for (Participant* each : participants_) each->commit(call, state);
     if (!options.synchronous) {
-      slot->add_callbacks(std::exchange(callbacks, {}));
+      state->add_callbacks(std::exchange(callbacks, {}));
     }
-    submit(slot);
-    turn.give_room();
+    submit(state);
+    permit.pass_on();
   }
   DeviceContext& device = *parts_.placement.context();
-  turn.end();
-  if (options.synchronous) wait_for(slot, device, std::move(callbacks));
-  return Execution(slot);
+  permit.end();
+  if (options.synchronous) wait_for(state, device, std::move(callbacks));
+  return Execution(state);
 }
 
 /// Everything but what depends on the plan.
 void Executor::check(Call& call, const ExecuteOptions& options) {
   const bool accumulates = options.accumulate != GradientAccumulation::None;
-  if (accumulates && call.segment != Segment::Gradient) {
+  if (accumulates && call.entry_point != EntryPoint::Gradient) {
     throw InvalidArgument(ErrorInfo{
         .op = call.name,
         .node = "accumulate",
@@ -158,42 +159,43 @@ void Executor::check(Call& call, const ExecuteOptions& options) {
   for (Participant* each : participants_) each->check(call);
 }
 
-/// A slot that is ready for data.
+/// A state that is ready for data.
 std::shared_ptr<ExecutionState> Executor::prepare(
     const Call& call, const ExecuteOptions& options) {
   const auto specialization =
-      specialization_for(call.batch, plan_of(call.segment));
-  const auto segment = bound(*specialization, call.segment);
-  check_outputs(call.name, options.outputs_data, segment->outputs,
-                parts_.batches->graph());
+      specialization_for(call.batch, plan_of(call.entry_point));
+  const auto entry_point = bound(*specialization, call.entry_point);
+  check_outputs(call.name, options.outputs_data, entry_point->outputs,
+                parts_.plan_cache->graph());
 
   DeviceContext& context = *parts_.placement.context();
-  const auto slot = pool_.acquire();
-  slot->segment = call.segment;
-  slot->call = call.name;
-  slot->work = segment->work.get();
-  slot->bound = segment;
-  slot->fetch(context, segment->outputs, specialization);
+  const auto state = pool_.acquire();
+  state->entry_point = call.entry_point;
+  state->call = call.name;
+  state->work = entry_point->work.get();
+  state->bound = entry_point;
+  state->fetch(context, entry_point->outputs, specialization);
   for (const NamedData& item : options.outputs_data) {
-    const auto& outputs = segment->outputs.outputs;
+    const auto& outputs = entry_point->outputs.outputs;
     const auto it =
         std::ranges::find(outputs, item.name, &OutputPlan::Entry::name);
-    slot->copy_output_to(it - outputs.begin(), item.data);
+    state->copy_output_to(it - outputs.begin(), item.data);
   }
-  slot->is_awaited = options.synchronous;
-  slot->is_profiled = options.profiling || options.per_layer_profiling;
+  state->is_awaited = options.synchronous;
+  state->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
-    slot->unit_times = measured_.take(call.segment, specialization, segment);
+    state->unit_times =
+        measured_.take(call.entry_point, specialization, entry_point);
   }
-  return slot;
+  return state;
 }
 
 std::shared_ptr<Specialization> Executor::specialization_for(std::int64_t batch,
                                                              PlanKind kind) {
-  Batches& batches = *parts_.batches;
-  if (auto known = batches.find(batch, kind)) return known;
-  const bool counts = batches.counts_as_compile(batch, kind);
-  const auto added = batches.add(batch, kind);
+  PlanCache& plan_cache = *parts_.plan_cache;
+  if (auto known = plan_cache.find(batch, kind)) return known;
+  const bool counts = plan_cache.counts_as_compile(batch, kind);
+  const auto added = plan_cache.add(batch, kind);
   if (counts) ++num_specialized_;
   grow_arenas(added->compilation);
   return added;
@@ -204,27 +206,27 @@ std::shared_ptr<Specialization> Executor::specialization_for(std::int64_t batch,
 void Executor::grow_arenas(const Compilation& compilation) {
   for (PlanKind kind : parts_.placement.outgrown(compilation)) {
     parts_.in_flight.wait_until_idle();
-    parts_.batches->forget_bindings();
+    parts_.plan_cache->forget_bindings();
     phases_.forget_results(kind);
   }
   parts_.placement.size_arenas(compilation);
 }
 
-std::shared_ptr<const BoundSegment> Executor::bound(
-    Specialization& specialization, Segment segment) {
-  auto& bound = specialization.segments[static_cast<int>(segment)];
+std::shared_ptr<const BoundEntryPoint> Executor::bound(
+    Specialization& specialization, EntryPoint entry_point) {
+  auto& bound = specialization.entry_points[static_cast<int>(entry_point)];
   if (bound) return bound;
-  bound =
-      bind_segment(specialization.compilation, segment, parts_.placement,
-                   {.poison_memory = poison_memory_, .linked = parts_.linked});
+  bound = bind_entry_point(
+      specialization.compilation, entry_point, parts_.placement,
+      {.poison_memory = poison_memory_, .linked = parts_.linked});
   return bound;
 }
 
-void Executor::submit(const std::shared_ptr<ExecutionState>& slot) {
+void Executor::submit(const std::shared_ptr<ExecutionState>& state) {
   const auto owner = owner_.shared_from_this();
   const std::uint64_t number = parts_.in_flight.start();
-  slot->start(slot, {owner, &parts_.in_flight}, number);
-  parts_.placement.context()->submit(*slot);
+  state->start(state, {owner, &parts_.in_flight}, number);
+  parts_.placement.context()->submit(*state);
 }
 
 }  // namespace traingraph

@@ -24,7 +24,7 @@
 #include "runtime/execution/phase_order.h"
 #include "runtime/execution/random_state.h"
 #include "runtime/execution/settings.h"
-#include "runtime/execution/slot_pool.h"
+#include "runtime/execution/state_pool.h"
 
 namespace traingraph {
 
@@ -33,7 +33,7 @@ struct Session;
 /// What a graph that runs is made of; see session.h.
 struct ExecutorParts {
   FairMutex& mutex;
-  std::unique_ptr<Batches>& batches;
+  std::unique_ptr<PlanCache>& plan_cache;
   const UserObjects& objects;
   Placement& placement;
   Inputs& inputs;
@@ -76,42 +76,43 @@ class Executor {
   const MeasuredRuns& measured() const { return measured_; }
 
  private:
-  /// A call's turn: it waits until there is room in flight, then takes the
-  /// mutex, so that a call that waits for room stops no other.
-  class Turn {
+  /// A permit for one more execution: it waits until there is room in flight,
+  /// then takes the mutex, so that a call that waits for room stops no other.
+  class InFlightPermit {
    public:
-    explicit Turn(const ExecutorParts& parts);
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    explicit InFlightPermit(const ExecutorParts& parts);
+    ~InFlightPermit();
+    InFlightPermit(const InFlightPermit&) = delete;
+    InFlightPermit& operator=(const InFlightPermit&) = delete;
     /// The room belongs to the execution from now on.
-    void give_room() { has_room_ = false; }
+    void pass_on() { is_held_ = false; }
     void end() { lock_.unlock(); }
 
    private:
     InFlight& in_flight_;
-    bool has_room_ = true;
+    bool is_held_ = true;
     std::unique_lock<FairMutex> lock_;
   };
 
-  bool trains() const { return parts_.batches->graph().trains; }
+  bool trains() const { return parts_.plan_cache->graph().trains; }
   void require_seed(const char* call) const;
-  Segment inference_segment(const CallData& data, bool skips_writing);
-  Execution enqueue(Call call, const ExecuteOptions& options, Turn& turn);
+  EntryPoint inference_entry_point(const CallData& data, bool skips_writing);
+  Execution enqueue(Call call, const ExecuteOptions& options,
+                    InFlightPermit& permit);
   void check(Call& call, const ExecuteOptions& options);
   std::shared_ptr<ExecutionState> prepare(const Call& call,
                                           const ExecuteOptions& options);
   std::shared_ptr<Specialization> specialization_for(std::int64_t batch,
                                                      PlanKind kind);
-  std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
-                                            Segment segment);
+  std::shared_ptr<const BoundEntryPoint> bound(Specialization& specialization,
+                                               EntryPoint entry_point);
   void grow_arenas(const Compilation& compilation);
-  void submit(const std::shared_ptr<ExecutionState>& slot);
+  void submit(const std::shared_ptr<ExecutionState>& state);
 
   std::enable_shared_from_this<Session>& owner_;
   ExecutorParts parts_;
   bool poison_memory_ = false;
-  SlotPool pool_;
+  StatePool pool_;
   int num_specialized_ = 0;  // batch sizes since the first compile
 
   Settings settings_;

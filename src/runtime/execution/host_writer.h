@@ -14,8 +14,8 @@ namespace traingraph {
 class HostWriter {
  public:
   /// `is_idle`: no work touches the memory of `placement`.
-  HostWriter(ExecutionState& slot, const Placement& placement, bool is_idle)
-      : slot_(slot), placement_(placement), is_idle_(is_idle) {}
+  HostWriter(ExecutionState& state, const Placement& placement, bool is_idle)
+      : state_(state), placement_(placement), is_idle_(is_idle) {}
 
   /// Null when nothing reads the tensor in this mode.
   std::byte* room_for(TensorIndex tensor, std::size_t size) {
@@ -24,7 +24,7 @@ class HostWriter {
     DeviceContext& context = *placement_.context();
     const Location to = placed->locate();
     std::byte* const view = is_idle_ ? context.host_view(to) : nullptr;
-    return view ? view : slot_.stage(context, to, size);
+    return view ? view : state_.stage(context, to, size);
   }
 
   void write(TensorIndex tensor, const void* bytes, std::size_t size) {
@@ -33,7 +33,7 @@ class HostWriter {
   }
 
  private:
-  ExecutionState& slot_;
+  ExecutionState& state_;
   const Placement& placement_;
   const bool is_idle_;
 };

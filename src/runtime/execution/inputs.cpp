@@ -39,19 +39,20 @@ void keep_bound(Input& input, Input& before) {
 
 }  // namespace
 
-/// What executions of a segment read.
+/// What executions of an entry point read.
 template <class Action>
-void Inputs::for_each_read(Segment segment, const Action& action) {
-  if (segment == Segment::Update) return;
+void Inputs::for_each_read(EntryPoint entry_point, const Action& action) {
+  if (entry_point == EntryPoint::Update) return;
   for (auto& [name, input] : declared_) {
-    if (segment == Segment::Gradient) break;
-    const bool may_be_absent = segment == Segment::InferenceWithoutLabels;
+    if (entry_point == EntryPoint::Gradient) break;
+    const bool may_be_absent =
+        entry_point == EntryPoint::InferenceWithoutLabels;
     if (!may_be_absent || !input.is_label()) action(input);
   }
   for (Input& input : undeclared_) {
     const bool is_gradient = input.kind == Input::Kind::UserGradient;
-    const bool is_read =
-        is_gradient ? differentiates(segment) : segment != Segment::Gradient;
+    const bool is_read = is_gradient ? differentiates(entry_point)
+                                     : entry_point != EntryPoint::Gradient;
     if (is_read) action(input);
   }
 }
@@ -185,7 +186,8 @@ void Inputs::bind(DataList data, const TensorMap& named, std::int64_t batch) {
 /// Data of a call and of bind_and_write_data() is looked at when it is given;
 /// what Tensor::set_data() has set, once, here.
 void Inputs::require_bound_in_range(const char* call, Input& input) {
-  const bool is_elsewhere = input.source || input.is_fed || input.is_variable;
+  const bool is_elsewhere =
+      input.source || input.is_upstream || input.is_variable;
   if (!input.positions || input.is_in_range || is_elsewhere) return;
   const TensorDescriptor desc = at_batch(
       input.tensor, std::max<std::int64_t>(input.bound_batch, 1), batch_);
@@ -207,7 +209,7 @@ void Inputs::require_bound_in_range(const char* call, Input& input) {
 
 /// Another graph may train what is a constant or bound here.
 void Inputs::take_newest(Input& input) {
-  const bool is_hosts = !input.is_kept && !input.source && !input.is_fed;
+  const bool is_hosts = !input.is_kept && !input.source && !input.is_upstream;
   if (!is_hosts || input.is_variable) return;
   if (!input.tensor.state()->is_kept_on_device) return;
   refresh_host(input.tensor, Waiting::Through);
@@ -219,9 +221,9 @@ bool Inputs::is_given(const Input& input, bool skips_writing) const {
 }
 
 void Inputs::require_data(const Call& call) {
-  for_each_read(call.segment, [&](Input& input) {
+  for_each_read(call.entry_point, [&](Input& input) {
     const bool is_there = is_given(input, call.skips_writing) || input.source ||
-                          input.is_fed || input.is_constant ||
+                          input.is_upstream || input.is_constant ||
                           serves(input, call.batch);
     if (is_there) {
       if (!is_given(input, call.skips_writing)) {
@@ -258,9 +260,9 @@ void Inputs::stage(const Call& call, HostWriter& writer, ExecutionState&) {
     write_list(writer, data.label_weights, Input::Kind::LabelWeight,
                call.batch);
   }
-  for_each_read(call.segment, [&](Input& input) {
+  for_each_read(call.entry_point, [&](Input& input) {
     const bool has_other_data = is_given(input, call.skips_writing) ||
-                                input.source || input.is_fed ||
+                                input.source || input.is_upstream ||
                                 input.is_variable;
     if (has_other_data || input.is_on_device) return;
     write_bound(writer, input);
@@ -290,12 +292,12 @@ void Inputs::write_bound(HostWriter& writer, Input& input) {
 
 void Inputs::commit(const Call& call,
                     const std::shared_ptr<ExecutionState>&) noexcept {
-  for_each_read(call.segment, [&](Input& input) {
+  for_each_read(call.entry_point, [&](Input& input) {
     if (input.written_call == calls_) {
       const bool is_gradient = input.kind == Input::Kind::UserGradient;
       input.is_on_device = !(is_linked_ && is_gradient);
     }
-    const bool is_forward = call.segment != Segment::Gradient;
+    const bool is_forward = call.entry_point != EntryPoint::Gradient;
     if (is_forward && input.source) input.seen_runs = input.source->runs;
   });
 }

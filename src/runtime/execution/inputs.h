@@ -20,7 +20,7 @@ namespace traingraph {
 
 /// A result that linked graphs read: how often its graph has computed it since
 /// the link began.
-struct LentResult {
+struct ExportedResult {
   std::atomic<std::uint64_t> runs{0};
 };
 
@@ -51,9 +51,9 @@ struct Input {
   std::uint64_t written_call = 0;  // that wrote what is bound to the device
 
   // Linked: it is read, or added up, where another graph leaves it.
-  LentResult* source = nullptr;
+  ExportedResult* source = nullptr;
   std::uint64_t seen_runs = 0;  // of the source, at the last forward
-  bool is_fed = false;          // a user gradient that linked graphs supply
+  bool is_upstream = false;     // a user gradient that linked graphs supply
 
   bool is_label() const {
     return kind == Kind::Label || kind == Kind::LabelWeight;
@@ -80,10 +80,10 @@ class Inputs final : public Participant {
   /// about that call.
   void check(const Call& call) override;
   void stage(const Call& call, HostWriter& writer,
-             ExecutionState& slot) override;
+             ExecutionState& state) override;
   /// What it wrote is on the device.
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
   void bind(DataList data, const TensorMap& named, std::int64_t batch);
 
   // For links.
@@ -97,7 +97,7 @@ class Inputs final : public Participant {
 
  private:
   template <class Action>
-  void for_each_read(Segment segment, const Action& action);
+  void for_each_read(EntryPoint entry_point, const Action& action);
   void add_declared(const MergedGraph::Names& names, Input::Kind kind,
                     const Compilation& main, const UserObjects& objects);
   void add_constants(const Compilation& main, const UserObjects& objects);

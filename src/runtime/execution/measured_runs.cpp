@@ -9,25 +9,26 @@
 namespace traingraph {
 namespace {
 
-std::size_t place_in_run(Segment segment) {
-  if (segment == Segment::Gradient) return 1;
-  return segment == Segment::Update ? 2 : 0;
+std::size_t place_in_run(EntryPoint entry_point) {
+  if (entry_point == EntryPoint::Gradient) return 1;
+  return entry_point == EntryPoint::Update ? 2 : 0;
 }
 
 }  // namespace
 
 std::shared_ptr<UnitTimes> MeasuredRuns::take(
-    Segment segment, std::shared_ptr<const Specialization> specialization,
-    std::shared_ptr<const BoundSegment> bound) {
+    EntryPoint entry_point,
+    std::shared_ptr<const Specialization> specialization,
+    std::shared_ptr<const BoundEntryPoint> bound) {
   std::shared_ptr<UnitTimes> times;
   for (auto& spare : spare_) {
     if (times || spare.use_count() != 1) continue;
-    // Pairs with the release of the last other owner, as in SlotPool.
+    // Pairs with the release of the last other owner, as in StatePool.
     std::shared_ptr<UnitTimes>(spare).reset();
     times = std::move(spare);
   }
   if (!times) times = std::make_shared<UnitTimes>();
-  times->segment = segment;
+  times->entry_point = entry_point;
   times->specialization = std::move(specialization);
   times->seconds.assign(bound->units.size(), 0.0);
   times->exchange.assign(bound->exchange.events.size(), {});
@@ -45,23 +46,23 @@ void MeasuredRuns::forget() {
 }
 
 void MeasuredRuns::commit(
-    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (!slot->unit_times) return;
-  const std::size_t place = place_in_run(slot->segment);
+    const Call& call, const std::shared_ptr<ExecutionState>& state) noexcept {
+  if (!state->unit_times) return;
+  const std::size_t place = place_in_run(state->entry_point);
   const bool goes_on = place > 0 && last_ && last_ == call.depends_on &&
-                       place_in_run(last_->segment) == place - 1;
+                       place_in_run(last_->entry_point) == place - 1;
   if (!goes_on) {
-    spare_ = std::exchange(runs_[num_runs_++ % kMost], {});
+    spare_ = std::exchange(runs_[num_runs_++ % kMax], {});
   }
-  runs_[(num_runs_ - 1) % kMost][place] = slot->unit_times;
-  last_ = slot;
+  runs_[(num_runs_ - 1) % kMax][place] = state->unit_times;
+  last_ = state;
 }
 
 std::vector<MeasuredRun> MeasuredRuns::newest(std::size_t count) const {
-  count = std::min({count, num_runs_, kMost});
+  count = std::min({count, num_runs_, kMax});
   std::vector<MeasuredRun> runs;
   for (std::size_t i = 1; i <= count; ++i) {
-    runs.push_back(runs_[(num_runs_ - i) % kMost]);
+    runs.push_back(runs_[(num_runs_ - i) % kMax]);
   }
   return runs;
 }
@@ -69,7 +70,8 @@ std::vector<MeasuredRun> MeasuredRuns::newest(std::size_t count) const {
 bool are_alike(const MeasuredRun& a, const MeasuredRun& b) {
   return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
     if (!x || !y) return !x && !y;
-    return x->segment == y->segment && x->specialization == y->specialization;
+    return x->entry_point == y->entry_point &&
+           x->specialization == y->specialization;
   });
 }
 

@@ -18,16 +18,17 @@ using MeasuredRun = std::array<std::shared_ptr<UnitTimes>, 3>;
 
 class MeasuredRuns final : public Participant {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMax = 64;
 
   /// For an execution that begins; those of forgotten runs are used again.
   std::shared_ptr<UnitTimes> take(
-      Segment segment, std::shared_ptr<const Specialization> specialization,
-      std::shared_ptr<const BoundSegment> bound);
+      EntryPoint entry_point,
+      std::shared_ptr<const Specialization> specialization,
+      std::shared_ptr<const BoundEntryPoint> bound);
   /// Of an execution that is measured. A gradient pass and an update go on with
   /// the run of the pass before them.
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
   void forget();
   /// The execution that was added last; null: none.
   const std::shared_ptr<ExecutionState>& last() const { return last_; }
@@ -35,13 +36,13 @@ class MeasuredRuns final : public Participant {
   std::vector<MeasuredRun> newest(std::size_t count) const;
 
  private:
-  std::array<MeasuredRun, kMost> runs_;  // a ring
-  std::size_t num_runs_ = 0;             // ever
-  MeasuredRun spare_;                    // the run that was forgotten last
+  std::array<MeasuredRun, kMax> runs_;  // a ring
+  std::size_t num_runs_ = 0;            // ever
+  MeasuredRun spare_;                   // the run that was forgotten last
   std::shared_ptr<ExecutionState> last_;
 };
 
-/// Of one program, and the same segments of it.
+/// Of one program, and the same entry points of it.
 bool are_alike(const MeasuredRun& a, const MeasuredRun& b);
 bool succeeded(const MeasuredRun& run);
 

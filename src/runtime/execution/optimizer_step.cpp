@@ -6,19 +6,19 @@
 namespace traingraph {
 
 void OptimizerStep::stage(const Call& call, HostWriter& writer,
-                          ExecutionState& slot) {
-  if (!updates(call.segment) || !optimizer_) return;
-  slot.hyperparameters.at =
-      writer.room_for(tensor_, sizeof(slot.hyperparameters.values));
-  TimeSteps::take_rule(*optimizer_, slot.hyperparameters.rule);
+                          ExecutionState& state) {
+  if (!updates(call.entry_point) || !optimizer_) return;
+  state.hyperparameters.at =
+      writer.room_for(tensor_, sizeof(state.hyperparameters.values));
+  TimeSteps::take_rule(*optimizer_, state.hyperparameters.rule);
 }
 
 /// An optimizer that linked graphs share advances after the last of them.
 void OptimizerStep::commit(
-    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (!updates(call.segment) || !optimizer_) return;
+    const Call& call, const std::shared_ptr<ExecutionState>& state) noexcept {
+  if (!updates(call.entry_point) || !optimizer_) return;
   const StepNumber number = TimeSteps::next(*optimizer_);
-  ExecutionState::Hyperparameters& hyperparameters = slot->hyperparameters;
+  ExecutionState::Hyperparameters& hyperparameters = state->hyperparameters;
   const float rate = hyperparameters.rule.at(number.value);
   hyperparameters.optimizer = optimizer_;
   hyperparameters.number = number;

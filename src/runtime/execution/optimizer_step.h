@@ -19,9 +19,9 @@ class OptimizerStep final : public Participant {
   }
 
   void stage(const Call& call, HostWriter& writer,
-             ExecutionState& slot) override;
+             ExecutionState& state) override;
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
 
  private:
   LinkedParts& linked_;

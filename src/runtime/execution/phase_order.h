@@ -33,7 +33,7 @@ class PhaseOrder final : public Participant {
   }
 
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
 
  private:
   enum class State { Clean, ForwardDone, GradientDone };

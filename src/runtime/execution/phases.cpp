@@ -35,33 +35,33 @@ ExecuteOptions with_batch_of_forward(const char* call,
 
 Execution Executor::execute(const CallData& data,
                             const ExecuteOptions& options) {
-  Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute");
-  Call call{"execute", Segment::Step, data, nullptr};
+  InFlightPermit permit(parts_);
+  require_compiled(parts_.plan_cache.get(), "execute");
+  Call call{"execute", EntryPoint::Step, data, nullptr};
   if (options.forward_for_inference || !trains()) {
-    call.segment =
-        inference_segment(data, options.skip_writing_input_data_to_device);
+    call.entry_point =
+        inference_entry_point(data, options.skip_writing_input_data_to_device);
   } else {
     require_seed("execute");
   }
-  return enqueue(std::move(call), options, turn);
+  return enqueue(std::move(call), options, permit);
 }
 
 Execution Executor::execute_forward(const CallData& data,
                                     const ExecuteOptions& options) {
-  Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_forward");
-  Call call{"execute_forward", Segment::Forward, data, nullptr};
+  InFlightPermit permit(parts_);
+  require_compiled(parts_.plan_cache.get(), "execute_forward");
+  Call call{"execute_forward", EntryPoint::Forward, data, nullptr};
   if (options.forward_for_inference) {
-    call.segment =
-        inference_segment(data, options.skip_writing_input_data_to_device);
+    call.entry_point =
+        inference_entry_point(data, options.skip_writing_input_data_to_device);
   }
-  return enqueue(std::move(call), options, turn);
+  return enqueue(std::move(call), options, permit);
 }
 
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
-  Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_gradient");
+  InFlightPermit permit(parts_);
+  require_compiled(parts_.plan_cache.get(), "execute_gradient");
   require_no_inference("execute_gradient", options);
   if (!phases_.has_forward()) {
     throw StateError(ErrorInfo{
@@ -74,16 +74,16 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
   require_seed("execute_gradient");
   const ExecuteOptions same =
       with_batch_of_forward("execute_gradient", options, phases_.batch());
-  Call call{"execute_gradient", Segment::Gradient, {}, phases_.last_phase()};
+  Call call{"execute_gradient", EntryPoint::Gradient, {}, phases_.last_phase()};
   call.pass =
-      accumulation_.pass(parts_.batches->graph(), options.accumulate,
+      accumulation_.pass(parts_.plan_cache->graph(), options.accumulate,
                          phases_.batch(), parts_.linked.shares_gradients());
-  return enqueue(std::move(call), same, turn);
+  return enqueue(std::move(call), same, permit);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
-  Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_optimizer_update");
+  InFlightPermit permit(parts_);
+  require_compiled(parts_.plan_cache.get(), "execute_optimizer_update");
   require_no_inference("execute_optimizer_update", options);
   if (!parts_.objects.optimizer) {
     throw StateError(ErrorInfo{.op = "execute_optimizer_update",
@@ -98,27 +98,31 @@ Execution Executor::execute_update(const ExecuteOptions& options) {
   }
   const ExecuteOptions same = with_batch_of_forward("execute_optimizer_update",
                                                     options, phases_.batch());
-  return enqueue(
-      {"execute_optimizer_update", Segment::Update, {}, phases_.last_phase()},
-      same, turn);
+  return enqueue({"execute_optimizer_update",
+                  EntryPoint::Update,
+                  {},
+                  phases_.last_phase()},
+                 same, permit);
 }
 
 /// Labels may be left out of a call that has data. One without runs on all that
 /// is bound, on labels if they all are.
-Segment Executor::inference_segment(const CallData& data, bool skips_writing) {
+EntryPoint Executor::inference_entry_point(const CallData& data,
+                                           bool skips_writing) {
   parts_.inputs.notice_host_data();
   const bool has_labels = !data.labels.empty() || !data.label_weights.empty();
   const bool has_data = !skips_writing && (has_labels || !data.inputs.empty());
   const bool uses_labels =
       has_data ? has_labels : parts_.inputs.has_bound_labels();
-  return uses_labels ? Segment::Inference : Segment::InferenceWithoutLabels;
+  return uses_labels ? EntryPoint::Inference
+                     : EntryPoint::InferenceWithoutLabels;
 }
 
 void Executor::require_seed(const char* call) const {
-  const Compilation& main = parts_.batches->main()->compilation;
+  const Compilation& main = parts_.plan_cache->main()->compilation;
   const bool has_user_gradient =
       std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
-        return !user.is_boundary || parts_.linked.is_fed(user);
+        return !user.is_boundary || parts_.linked.is_upstream(user);
       });
   const bool has_loss = !main.training->assembled.losses.empty();
   if (has_loss || has_user_gradient || main.graph->declares_gradients) return;

@@ -24,9 +24,9 @@ class RandomState final : public Participant {
   void set_step(std::uint64_t step) { steps_.set(step); }
 
   void stage(const Call& call, HostWriter& writer,
-             ExecutionState& slot) override;
+             ExecutionState& state) override;
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
 
  private:
   TensorIndex tensor_ = kNoTensor;

@@ -57,7 +57,7 @@ void Settings::check(const Call& call) {
     refuse(call.name, layer->name(), "compute_type", type,
            layer->compute_type(), kAgain);
   }
-  if (!differentiates(call.segment) && !updates(call.segment)) return;
+  if (!differentiates(call.entry_point) && !updates(call.entry_point)) return;
   for (const auto& [parameter, is_updatable] : parameters_) {
     if (parameter.is_updatable() == is_updatable) continue;
     refuse(

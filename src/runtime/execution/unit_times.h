@@ -18,9 +18,9 @@ struct ExchangeTimes {
 
 /// Of one execution; the device writes seconds while it runs.
 struct UnitTimes {
-  Segment segment;
+  EntryPoint entry_point;
   std::shared_ptr<const Specialization> specialization;
-  std::shared_ptr<const BoundSegment> bound;
+  std::shared_ptr<const BoundEntryPoint> bound;
   std::vector<double> seconds;
   std::vector<ExchangeTimes> exchange;  // by event
   int ranks = 1;                        // that exchanged

@@ -28,8 +28,8 @@ constexpr double kBottom = kTop + kHeight;
 constexpr double kPictureWidth = kLeft + kWidth + 30;
 constexpr double kPictureHeight = kBottom + 90;
 constexpr int kNumTicks = 5;
-/// Of units, below the arena.
-constexpr std::size_t kMostLabels = 12;
+/// So many units have labels below the arena.
+constexpr std::size_t kMaxLabels = 12;
 
 const MemoryRole& role_of(std::string_view name) {
   const auto* at = std::ranges::find(kRoles, name, &MemoryRole::name);
@@ -123,7 +123,7 @@ std::string axes(const Report& report) {
   }
   const std::size_t num_units = report.units.size();
   const std::size_t step =
-      std::max<std::size_t>(1, (num_units + kMostLabels - 1) / kMostLabels);
+      std::max<std::size_t>(1, (num_units + kMaxLabels - 1) / kMaxLabels);
   for (std::size_t unit = 0; unit < num_units; unit += step) {
     const double x = kLeft + kWidth * (static_cast<double>(unit) + 0.5) /
                                  static_cast<double>(num_units);

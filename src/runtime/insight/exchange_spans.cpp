@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kSend = "send", kTransfer = "transfer",
                            kWait = "wait";
 
-/// What ends with `step` began with this.
+/// Returns the step that began what ends with `step`.
 ExchangeStep sending(ExchangeStep step) {
   switch (step) {
     case ExchangeStep::Weigh:
@@ -88,7 +88,7 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
     if (event.step == ExchangeStep::Merge) {
       span.bytes = plan.statistics[event.statistics].values.size_bytes();
     }
-    // Shares and statistics are sent and waited for at once.
+    // Shards and statistics are sent and waited for at once.
     const bool is_both =
         event.step == ExchangeStep::Gather || event.step == ExchangeStep::Merge;
     if (is_received || is_both) span.kind = kWait;

@@ -10,7 +10,7 @@
 namespace traingraph {
 namespace {
 
-/// Between the two nearest of the sorted numbers.
+/// Interpolates between the two nearest of the sorted numbers.
 double quantile(const std::vector<double>& sorted, double share) {
   const double at = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);

@@ -11,13 +11,13 @@
 
 namespace traingraph {
 
-/// The same text with "?" for control characters and for what is no UTF-8.
+/// Replaces control characters, and what is no UTF-8, by "?".
 std::string printable(std::string_view text);
 
-/// Characters of UTF-8 text.
+/// Counts the characters of UTF-8 text.
 std::size_t width(std::string_view text);
 
-/// As printf() writes it, of at most 399 characters.
+/// Formats as printf() does, at most 399 characters.
 template <class... Numbers>
 std::string format(const char* pattern, Numbers... numbers) {
   std::array<char, 400> text{};

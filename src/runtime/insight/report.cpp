@@ -25,7 +25,7 @@ Profile profile_of(const MeasuredRun& run, const std::string& device,
     profile.batch_size = compilation.batch;
     if (!table) {
       table.emplace(*compilation.graph,
-                    compilation.program(plan_of(part->segment)), peaks);
+                    compilation.program(plan_of(part->entry_point)), peaks);
     }
     add_exchange(*part, num_units, profile);
     table->add(part->bound->units, part->seconds);
@@ -60,7 +60,7 @@ Report CompiledGraph::report() const {
   report.arena_bytes = plan.memory.arena_bytes;
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
-  report.batch_plans = session_->batches->counts();
+  report.batch_plans = session_->plan_cache->counts();
   report.buckets = bucket_spans(compiled, plan);
   report.shard_optimizer = main.graph->shards.has_value();
   report.synchronize_batch_norm = std::ranges::any_of(

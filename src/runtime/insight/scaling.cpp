@@ -16,7 +16,7 @@ namespace traingraph {
 namespace {
 
 constexpr const char* kOp = "scaling";
-/// What each process says of its batch before the gradients.
+/// Each process says this of its batch before the gradients.
 constexpr double kAnnouncedBytes = sizeof(CallHeader);
 
 struct Network {
@@ -24,8 +24,8 @@ struct Network {
   double bandwidth, latency;
 
   double rounds() const { return std::ceil(std::log2(ranks)); }
-  /// By recursive doubling, all bytes in each round; or halved from round to
-  /// round, summed and gathered again, whichever is faster.
+  /// Sums by recursive doubling, all bytes in each round; or halved from round
+  /// to round, summed and gathered again, whichever is faster.
   double all_reduce(double bytes) const {
     const double whole = rounds() * (latency + bytes / bandwidth);
     const double in_parts =
@@ -56,7 +56,7 @@ void require_network(const Network& network) {
           "0 or more seconds", std::to_string(network.latency));
 }
 
-/// One transfer at a time, in the order of sending.
+/// Models one transfer at a time, in the order of sending.
 class Channel {
  public:
   /// Returns when it is over.
@@ -74,7 +74,7 @@ void require_gradients_only(bool shard_optimizer, bool synchronize_batch_norm) {
   if (shard_optimizer) {
     throw UnsupportedError(ErrorInfo{
         .op = kOp,
-        .what = "the model has no optimizer that processes share out",
+        .what = "the model has no optimizer that processes shard",
         .hint = "Ask a graph that was compiled without shard_optimizer."});
   }
   if (!synchronize_batch_norm) return;

@@ -15,7 +15,7 @@ namespace {
 
 enum class Side { Left, Right };
 
-/// Two lines of heading, then a cell for each row.
+/// A column has two lines of heading, then a cell for each row.
 struct Column {
   std::string title, unit;
   Side side = Side::Right;
@@ -42,7 +42,7 @@ Column count_column(std::string title, const Rows& rows,
   return column;
 }
 
-/// What a number is divided by, and the unit's prefix.
+/// Numbers are divided by this, for the unit's prefix.
 std::pair<double, const char*> scale_of(double largest) {
   constexpr std::pair<double, const char*> kScales[] = {
       {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "u"}};
@@ -53,7 +53,7 @@ std::pair<double, const char*> scale_of(double largest) {
   return kScales[std::size(kScales) - 1];
 }
 
-/// A column per phase, in the unit that suits the largest number.
+/// Makes a column per phase, in the unit that suits the largest number.
 void add_costs(std::vector<Column>& columns, const Rows& rows,
                double LayerCost::* cost, const std::string& unit,
                const std::string& title = "") {

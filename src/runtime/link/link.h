@@ -28,12 +28,13 @@ using Contribution = std::shared_ptr<ExecutionState>;
 class LinkMember;
 
 struct Link {
-  /// Held from when an execution's factors are chosen until it is submitted.
+  /// The mutex is held from when an execution's factors are chosen until it is
+  /// submitted.
   std::mutex mutex;
-  /// Shared accumulators: the contribution that no update, or no gradient pass
-  /// of the producing graph, has consumed yet.
+  /// Shared accumulators have the contribution that no update, or no gradient
+  /// pass of the producing graph, has consumed yet.
   std::unordered_map<const DeviceStorage*, Contribution> contributions;
-  std::unordered_map<const TensorState*, LentResult> results;
+  std::unordered_map<const TensorState*, ExportedResult> results;
   /// Graphs that use the same optimizer object, and those of them that have
   /// updated in its current step; it has room for all.
   struct SharedOptimizer {
@@ -57,20 +58,20 @@ class LinkMember final : public Participant, public LinkedParts {
       : placement_(placement), inputs_(inputs) {}
   ~LinkMember() override { leave(); }
 
-  /// After compile. `main` outlives what is asked afterwards.
+  /// Is called after compile. `main` outlives what is asked afterwards.
   void start(const Compilation& main, const UserObjects& objects);
   /// Breaks the link for all of its graphs. Those that read this one's results
   /// hold that memory, so it stays allocated.
   void leave() noexcept;
   Link* link() const { return link_.get(); }
-  /// What gradient passes and updates so far have left counts no more, in all
-  /// graphs of the link.
+  /// Forgets, in all graphs of the link, what gradient passes and updates so
+  /// far have left.
   void forget_passes() noexcept;
 
   bool is_linked() const override { return link_ != nullptr; }
   bool skips_update(TensorIndex parameter) const override;
-  bool is_fed(const MergedGraph::UserGradient& user) const override {
-    return fed_[user.gradient];
+  bool is_upstream(const MergedGraph::UserGradient& user) const override {
+    return upstream_[user.gradient];
   }
   bool shares_gradients() const override;
   bool ends_step() noexcept override;
@@ -78,9 +79,9 @@ class LinkMember final : public Participant, public LinkedParts {
 
   void check(const Call& call) override;
   void stage(const Call& call, HostWriter& writer,
-             ExecutionState& slot) override;
+             ExecutionState& state) override;
   void commit(const Call& call,
-              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+              const std::shared_ptr<ExecutionState>& state) noexcept override;
 
  private:
   friend class LinkBuilder;
@@ -90,16 +91,16 @@ class LinkMember final : public Participant, public LinkedParts {
   /// Throws StateError unless linked graphs have computed what a call reads.
   void require_order(const Call& call) const;
   /// The execution that the next one has to wait for; null: none.
-  std::shared_ptr<ExecutionState> dependency(Segment segment) const;
-  /// Whether gradients are added to what linked graphs have left, and how to
-  /// what waits for the update here.
-  void write_factors(HostWriter& writer, ExecutionState& slot, Segment segment,
-                     const GradientPass& pass);
-  /// Which updates are not left out.
+  std::shared_ptr<ExecutionState> dependency(EntryPoint entry_point) const;
+  /// Writes whether gradients are added to what linked graphs have left, and
+  /// how to what waits for the update here.
+  void write_factors(HostWriter& writer, ExecutionState& state,
+                     EntryPoint entry_point, const GradientPass& pass);
+  /// Says which updates are not left out.
   void write_updated(HostWriter& writer) const;
   void start_update() noexcept;
-  void count_contributions(const Contribution& slot) noexcept;
-  void advance(Segment segment, const Contribution& slot) noexcept;
+  void count_contributions(const Contribution& state) noexcept;
+  void advance(EntryPoint entry_point, const Contribution& state) noexcept;
   const MergedGraph& graph() const { return *main_->graph; }
   PlanKind shared_plan() const {
     return graph().trains ? PlanKind::Phases : PlanKind::Inference;
@@ -113,16 +114,16 @@ class LinkMember final : public Participant, public LinkedParts {
   const UserObjects* objects_ = nullptr;
 
   std::shared_ptr<Link> link_;
-  /// By tensor. not_updated_: parameters that another graph updates or that
-  /// have no gradient. fed_: user gradients that linked graphs supply. live_:
-  /// parameters and inputs whose gradient comes from a loss or from a user
-  /// gradient that the user or a linked graph supplies.
-  std::vector<bool> not_updated_, fed_, live_;
+  /// Tables are by tensor. not_updated_: parameters that another graph updates
+  /// or that have no gradient. upstream_: user gradients that linked graphs
+  /// supply. live_: parameters and inputs whose gradient comes from a loss or
+  /// from a user gradient that the user or a linked graph supplies.
+  std::vector<bool> not_updated_, upstream_, live_;
   /// Results that linked graphs read in this graph's arena, and arenas of
   /// linked graphs that this one reads: they outlive the graph that computes
   /// them.
-  std::vector<LentResult*> lent_;
-  std::vector<std::shared_ptr<Arena>> borrowed_;
+  std::vector<ExportedResult*> exported_;
+  std::vector<std::shared_ptr<Arena>> imported_;
   /// The factors of MergedGraph::accumulators, and what of the link they and
   /// the end of a gradient pass or update concern; null where nothing is
   /// shared.

@@ -11,7 +11,7 @@
 namespace traingraph {
 namespace {
 
-/// By value: does it depend on a seed through nodes of the gradient phase?
+/// Marks values that depend on a seed through nodes of the gradient phase.
 std::vector<bool> reached_from(const std::vector<ValueId>& seeds,
                                const Program& program) {
   std::vector<bool> is_reached(program.values().size(), false);
@@ -35,7 +35,7 @@ void LinkMember::start(const Compilation& main, const UserObjects& objects) {
   main_ = &main;
   objects_ = &objects;
   not_updated_.assign(graph().tensors.size(), false);
-  fed_.assign(graph().tensors.size(), false);
+  upstream_.assign(graph().tensors.size(), false);
   find_live_gradients();
   index_accumulators();
 }
@@ -48,17 +48,17 @@ void LinkMember::leave() noexcept {
   std::ranges::fill(added_to_, nullptr);
   used_by_gradient_.clear();
   used_by_update_.clear();
-  lent_.clear();
-  borrowed_.clear();
-  for (Input& input : inputs_.undeclared()) input.is_fed = false;
+  exported_.clear();
+  imported_.clear();
+  for (Input& input : inputs_.undeclared()) input.is_upstream = false;
   for (auto& [name, input] : inputs_.declared()) {
     if (input.source) input.is_on_device = false;
     input.source = nullptr;
   }
   std::fill(not_updated_.begin(), not_updated_.end(), false);
-  const bool was_fed = std::ranges::count(fed_, true) > 0;
-  std::fill(fed_.begin(), fed_.end(), false);
-  if (was_fed) find_live_gradients();
+  const bool had_upstream = std::ranges::count(upstream_, true) > 0;
+  std::fill(upstream_.begin(), upstream_.end(), false);
+  if (had_upstream) find_live_gradients();
 }
 
 void LinkMember::forget_passes() noexcept {
@@ -80,7 +80,8 @@ void LinkMember::find_live_gradients() {
   for (const auto& user : graph().user_gradients) {
     const ValueId seed = a.find(user.gradient);
     if (seed == kNoValue) continue;
-    (user.is_boundary && !is_fed(user) ? missing : supplied).push_back(seed);
+    (user.is_boundary && !is_upstream(user) ? missing : supplied)
+        .push_back(seed);
   }
   const std::vector<bool> is_supplied = reached_from(supplied, a.program);
   const std::vector<bool> is_missing = reached_from(missing, a.program);
@@ -104,22 +105,22 @@ std::unique_lock<std::mutex> LinkMember::lock() {
 }
 
 void LinkMember::stage(const Call& call, HostWriter& writer,
-                       ExecutionState& slot) {
+                       ExecutionState& state) {
   require_order(call);
-  slot.depend_on(dependency(call.segment));
-  if (differentiates(call.segment)) {
-    write_factors(writer, slot, call.segment, call.pass);
+  state.depend_on(dependency(call.entry_point));
+  if (differentiates(call.entry_point)) {
+    write_factors(writer, state, call.entry_point, call.pass);
   }
-  if (!updates(call.segment)) return;
+  if (!updates(call.entry_point)) return;
   write_updated(writer);
   if (!objects_->optimizer) return;
-  for (Contribution* used : used_by_update_) slot.depend_on(*used);
+  for (Contribution* used : used_by_update_) state.depend_on(*used);
 }
 
-void LinkMember::commit(const Call& call, const Contribution& slot) noexcept {
-  if (updates(call.segment) && objects_->optimizer) start_update();
-  if (differentiates(call.segment)) count_contributions(slot);
-  advance(call.segment, slot);
+void LinkMember::commit(const Call& call, const Contribution& state) noexcept {
+  if (updates(call.entry_point) && objects_->optimizer) start_update();
+  if (differentiates(call.entry_point)) count_contributions(state);
+  advance(call.entry_point, state);
 }
 
 void LinkMember::check(const Call& call) {
@@ -141,7 +142,7 @@ void LinkMember::check(const Call& call) {
                   .got = std::to_string(call.batch),
                   .hint = "Pass the results on through the host."});
   }
-  if (lent_.empty() || plan_of(call.segment) == shared_plan()) return;
+  if (exported_.empty() || plan_of(call.entry_point) == shared_plan()) return;
   throw StateError(ErrorInfo{
       .op = call.name,
       .what = "a linked graph reads results of separate phases only",
@@ -155,9 +156,9 @@ void LinkMember::require_order(const Call& call) const {
   for (const auto& [name, input] : inputs_.declared()) {
     if (input.source) require_source(call, input);
   }
-  if (!differentiates(call.segment)) return;
+  if (!differentiates(call.entry_point)) return;
   for (const auto& user : graph().user_gradients) {
-    if (!is_fed(user)) continue;
+    if (!is_upstream(user)) continue;
     const Contribution* const contribution = contribution_in(user.gradient);
     if (contribution && *contribution) continue;
     throw StateError(ErrorInfo{
@@ -172,8 +173,9 @@ void LinkMember::require_order(const Call& call) const {
 
 void LinkMember::require_source(const Call& call, const Input& input) const {
   const bool may_be_absent =
-      call.segment == Segment::InferenceWithoutLabels && input.is_label();
-  if (call.segment == Segment::Update || may_be_absent) return;
+      call.entry_point == EntryPoint::InferenceWithoutLabels &&
+      input.is_label();
+  if (call.entry_point == EntryPoint::Update || may_be_absent) return;
   const std::uint64_t runs = input.source->runs;
   if (runs == 0) {
     throw StateError(
@@ -184,7 +186,9 @@ void LinkMember::require_source(const Call& call, const Input& input) const {
                   .expected = "a forward pass of that graph before",
                   .hint = "Forward passes go forwards through the link."});
   }
-  if (call.segment != Segment::Gradient || runs == input.seen_runs) return;
+  if (call.entry_point != EntryPoint::Gradient || runs == input.seen_runs) {
+    return;
+  }
   throw StateError(ErrorInfo{
       .op = call.name,
       .node = input.name,
@@ -195,9 +199,10 @@ void LinkMember::require_source(const Call& call, const Input& input) const {
 }
 
 /// A graph that reads no results of others starts a new chain with its forward.
-std::shared_ptr<ExecutionState> LinkMember::dependency(Segment segment) const {
+std::shared_ptr<ExecutionState> LinkMember::dependency(
+    EntryPoint entry_point) const {
   if (!link_ || !link_->shares_results) return nullptr;
-  const bool is_first = borrowed_.empty() && runs_forward(segment);
+  const bool is_first = imported_.empty() && runs_forward(entry_point);
   return is_first ? nullptr : link_->last;
 }
 
@@ -205,10 +210,10 @@ bool LinkMember::shares_gradients() const {
   const std::size_t num_trainable =
       std::min(graph().trainable.size(), added_to_.size());
   const auto own = std::span(added_to_).first(num_trainable);
-  const bool is_fed = std::ranges::count(fed_, true) > 0;
-  return link_ && (is_fed || std::ranges::any_of(own, [](Contribution* at) {
-                     return at != nullptr;
-                   }));
+  const bool has_upstream = std::ranges::count(upstream_, true) > 0;
+  return link_ && (has_upstream ||
+                   std::ranges::any_of(
+                       own, [](Contribution* at) { return at != nullptr; }));
 }
 
 Contribution* LinkMember::contribution_in(TensorIndex tensor) const {
@@ -248,10 +253,11 @@ void LinkMember::index_accumulators() {
 
 /// What another linked graph has left is kept, unless its gradient pass failed:
 /// then this one starts afresh, or fails when it was told to add.
-void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot,
-                               Segment segment, const GradientPass& pass) {
+void LinkMember::write_factors(HostWriter& writer, ExecutionState& state,
+                               EntryPoint entry_point,
+                               const GradientPass& pass) {
   if (factors_.empty()) return;
-  const bool is_step = segment == Segment::Step;
+  const bool is_step = entry_point == EntryPoint::Step;
   if (is_step && !graph().accumulates_in_steps()) return;
   const bool adds = pass.by != GradientAccumulation::None;
   const std::size_t num_trainable = graph().trainable.size();
@@ -265,9 +271,9 @@ void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot,
     }
     if (!*contribution || (!adds && (*contribution)->error())) continue;
     factors_[i] = {1, 1};
-    slot.depend_on(*contribution);
+    state.depend_on(*contribution);
   }
-  for (Contribution* used : used_by_gradient_) slot.depend_on(*used);
+  for (Contribution* used : used_by_gradient_) state.depend_on(*used);
   writer.write(graph().accumulation, factors_.data(),
                factors_.size() * sizeof(Factors));
 }
@@ -295,10 +301,10 @@ void LinkMember::start_update() noexcept {
   TimeSteps::advance(optimizer);
 }
 
-void LinkMember::count_contributions(const Contribution& slot) noexcept {
+void LinkMember::count_contributions(const Contribution& state) noexcept {
   if (!link_) return;
   for (std::size_t i = 0; i < added_to_.size(); ++i) {
-    if (added_to_[i] && adds_[i]) *added_to_[i] = slot;
+    if (added_to_[i] && adds_[i]) *added_to_[i] = state;
   }
   for (Contribution* used : used_by_gradient_) used->reset();
 }
@@ -314,13 +320,14 @@ bool LinkMember::ends_step() noexcept {
   return true;
 }
 
-void LinkMember::advance(Segment segment, const Contribution& slot) noexcept {
+void LinkMember::advance(EntryPoint entry_point,
+                         const Contribution& state) noexcept {
   if (!link_) return;
-  if (link_->shares_results) link_->last = slot;
+  if (link_->shares_results) link_->last = state;
   const bool computes_results =
-      plan_of(segment) == shared_plan() && runs_forward(segment);
+      plan_of(entry_point) == shared_plan() && runs_forward(entry_point);
   if (!computes_results) return;
-  for (LentResult* lent : lent_) ++lent->runs;
+  for (ExportedResult* exported : exported_) ++exported->runs;
   // Gradients of the results before are not those of the new ones.
   for (Contribution* used : used_by_gradient_) used->reset();
 }

@@ -15,12 +15,12 @@
 
 namespace traingraph {
 
-/// What computes values on a device.
+/// A computation of values on a device.
 class Computation {
  public:
   virtual ~Computation() = default;
   virtual bool is_done() const = 0;
-  /// Null while it runs, and when it has succeeded.
+  /// Returns null while it runs, and when it has succeeded.
   virtual std::exception_ptr error() const = 0;
 };
 
@@ -32,8 +32,8 @@ class Arena {
   /// arena is allocated. Empty when it is allocated already.
   std::optional<std::size_t> reserve(
       const std::shared_ptr<TensorState>& tensor);
-  /// At least this size. Growing an allocated arena drops its contents; no
-  /// work may be in flight then.
+  /// Makes the arena at least this large. Growing an allocated arena drops its
+  /// contents; no work may be in flight then.
   void ensure(std::size_t bytes);
 
   std::size_t size_bytes() const;
@@ -41,7 +41,7 @@ class Arena {
   /// Bytes that the device counts; 0 before allocation.
   std::size_t allocated_bytes() const;
   const std::shared_ptr<DeviceContext>& context() const { return context_; }
-  /// Null before allocation.
+  /// Returns null before allocation.
   std::shared_ptr<DeviceBuffer> buffer() const;
   /// Allocates at first use. Throws OutOfMemoryError.
   Location at(std::size_t offset);
@@ -68,7 +68,8 @@ struct DeviceBytes {
   std::shared_ptr<DeviceBuffer> buffer;  // keeps them alive
   /// They are valid when this one succeeds; null: they always are.
   std::shared_ptr<const Computation> computed_by;
-  /// What they are when that is less than the tensor: a smaller batch.
+  /// The contents are these bytes when that is less than the tensor: a smaller
+  /// batch.
   std::optional<Shape> shape = std::nullopt;
 };
 
@@ -88,12 +89,12 @@ struct DeviceStorage {
   std::size_t bytes;
 };
 
-/// At a fixed offset of one arena.
+/// Storage at a fixed offset of one arena.
 struct ArenaStorage final : DeviceStorage {
   ArenaStorage(std::shared_ptr<Arena> arena, std::size_t offset,
                std::size_t bytes);
   void visit(const std::function<void(const DeviceBytes&)>& action) override;
-  /// Else the arena takes the host data when it is allocated.
+  /// An arena that is not allocated takes the host data when it is.
   bool holds_value() const override { return arena->is_allocated(); }
   /// Allocates the arena at first use.
   Location locate() const { return arena->at(offset); }
@@ -111,7 +112,7 @@ struct ShardedStorage final : DeviceStorage {
   bool holds_value() const override { return true; }
 };
 
-/// Arenas of one category. A tensor that comes after the last arena was
+/// The arenas of one category. A tensor that comes after the last arena was
 /// allocated starts another.
 class ArenaGroup {
  public:

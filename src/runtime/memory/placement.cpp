@@ -15,13 +15,14 @@ constexpr const char* kLabels[] = {"parameters",      "statistics",
                                    "optimizer slots", "inputs",
                                    "constants",       "gradient accumulators"};
 
-/// Held while tensors get their places: graphs that share one must agree.
+/// The mutex is held while tensors get their places: graphs that share one must
+/// agree.
 std::mutex& placement_mutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
 }
 
-/// Where the device keeps a tensor for good; null when it does not.
+/// Returns where the device keeps a tensor for good; null when it does not.
 std::shared_ptr<ArenaStorage> persistent_storage(const TensorState& tensor) {
   std::scoped_lock lock(tensor.mutex);
   return std::dynamic_pointer_cast<ArenaStorage>(tensor.device);

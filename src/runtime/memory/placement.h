@@ -31,9 +31,9 @@ class Placement {
   std::vector<PlanKind> outgrown(const Compilation& compilation) const;
   void size_arenas(const Compilation& compilation);
 
-  /// Null when the tensor has no place of its own.
+  /// Returns null when the tensor has no place of its own.
   const std::shared_ptr<ArenaStorage>& of(TensorIndex tensor) const;
-  /// Until redirect_back().
+  /// The tensor is elsewhere until redirect_back().
   void redirect(TensorIndex tensor, std::shared_ptr<ArenaStorage> storage);
   void redirect_back();
 
@@ -45,9 +45,9 @@ class Placement {
                   PlanKind kind, StorageId storage) const;
   /// Adds the sizes of arenas; staging and engine bytes are added elsewhere.
   void report(MemoryReport& report) const;
-  /// What the inputs of `compilation` take.
+  /// Counts what the inputs of `compilation` take.
   std::size_t input_bytes(const Compilation& compilation) const;
-  /// Of the arenas in use, or of `main` before the first execution.
+  /// Counts the arenas in use, or those of `main` before the first execution.
   std::size_t arena_bytes(PlanKind main) const;
 
  private:

@@ -94,7 +94,7 @@ void require_buffers_fit(const Tensor& parameter,
   }
 }
 
-/// What buffers of this or another parameter hold, after the work so far.
+/// Reads what buffers of this or another parameter hold, after the work so far.
 std::vector<OptimizerSlot> read_slots(
     const char* call, const Tensor& parameter, const TensorDescriptor& slot,
     std::span<const TensorOptimizerDeviceData> buffers) {

@@ -26,9 +26,9 @@ class Transfer final : public Submission,
   /// Can be interrupted. Rethrows the error of an execution that should have
   /// computed the bytes.
   void wait();
-  /// The same for who holds a lock: cannot be interrupted.
+  /// Waits for a caller that holds a lock: it cannot be interrupted.
   void wait_through();
-  /// What the i-th call of read() got, after wait().
+  /// Returns what the i-th call of read() got, after wait().
   std::span<const std::byte> bytes(std::size_t i) const;
 
   std::exception_ptr blocked() noexcept override;
@@ -68,7 +68,7 @@ void store_host(TensorState& tensor, std::span<const std::byte> bytes);
 /// Whoever reads host data of tensors that others may train calls this before.
 void refresh_host(const Tensor& tensor,
                   Waiting waiting = Waiting::CanBeInterrupted);
-/// The same of an optimizer's buffers that the host has copies of, for who
+/// Refreshes the host's copies of an optimizer's buffers, for a caller that
 /// holds a lock.
 void refresh_slots(const Tensor& parameter);
 

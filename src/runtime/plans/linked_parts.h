@@ -17,7 +17,9 @@ class LinkedParts {
   /// graph updates it?
   virtual bool skips_update(TensorIndex) const { return false; }
   /// Does a linked graph pass this gradient on?
-  virtual bool is_fed(const MergedGraph::UserGradient&) const { return false; }
+  virtual bool is_upstream(const MergedGraph::UserGradient&) const {
+    return false;
+  }
   /// Do gradients of parameters go where those of other graphs go, or start
   /// with theirs?
   virtual bool shares_gradients() const { return false; }

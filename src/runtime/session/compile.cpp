@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a declaration to a graph that runs.
+// Compilation: from a declaration to a graph that runs.
 #include <algorithm>
 
 #include "compiler/shard_optimizer.h"
@@ -192,7 +192,7 @@ void forget_compilation(Session& session) {
   session.link.leave();
   session.executor.forget();
   session.gradient_tensors.clear();
-  session.batches.reset();
+  session.plan_cache.reset();
   session.exchange.reset();
 }
 
@@ -219,16 +219,16 @@ void finish_compile(Session& session, Merged merged,
                     const CompilerOptions& options) {
   session.objects = std::move(merged.objects);
   session.names.forget();
-  auto batches = std::make_unique<Batches>(
+  auto plan_cache = std::make_unique<PlanCache>(
       std::make_shared<const MergedGraph>(std::move(merged.graph)),
       session.placement.context(), options);
-  const Compilation& main = batches->main()->compilation;
+  const Compilation& main = plan_cache->main()->compilation;
   require_inputs_are_used(main);
   if (!session.is_loaded) require_something_trains(main);
   session.placement.place(main, session.objects);
   session.placement.size_arenas(main);
   session.inputs.collect(main, session.objects);
-  session.batches = std::move(batches);
+  session.plan_cache = std::move(plan_cache);
   session.link.start(main, session.objects);
   session.executor.start();
   create_readable_tensors(session);
@@ -238,11 +238,11 @@ void finish_compile(Session& session, Merged merged,
 }  // namespace
 
 void Session::require_compiled(const char* call) const {
-  traingraph::require_compiled(batches.get(), call);
+  traingraph::require_compiled(plan_cache.get(), call);
 }
 
 void Session::require_not_compiled(const char* call) const {
-  if (!batches) return;
+  if (!plan_cache) return;
   throw StateError(ErrorInfo{.op = call,
                              .what = "the graph is compiled already",
                              .hint = "Declare everything before compile()."});
@@ -337,8 +337,8 @@ void compile_optimizer(Session& session, OptimizerPtr optimizer) {
                   .hint = "Call compile_optimizer() before link()."});
   }
   session.in_flight.wait_until_idle();
-  Merged merged{session.batches->graph(), session.objects};
-  const CompilerOptions options = session.batches->options();
+  Merged merged{session.plan_cache->graph(), session.objects};
+  const CompilerOptions options = session.plan_cache->options();
   const auto exchange = session.exchange;
   forget_compilation(session);
   session.declaration.optimizer = optimizer;

@@ -41,9 +41,9 @@ void collect_variables(const Session& session, const Program& program,
 TensorMap declared(Session& session, MergedGraph::Names MergedGraph::* merged,
                    Declaration::Names Declaration::* declared) {
   const std::scoped_lock lock(session.mutex);
-  if (!session.batches) return session.declaration.*declared;
+  if (!session.plan_cache) return session.declaration.*declared;
   TensorMap tensors;
-  for (const auto& [name, tensor] : session.batches->graph().*merged) {
+  for (const auto& [name, tensor] : session.plan_cache->graph().*merged) {
     tensors.emplace(name, session.objects.tensors[tensor]);
   }
   return tensors;
@@ -108,7 +108,7 @@ void CompiledGraph::compile(const Device& device, const CompileOptions& options,
 
 bool CompiledGraph::is_compiled() const {
   std::scoped_lock lock(session_->mutex);
-  return session_->batches != nullptr;
+  return session_->plan_cache != nullptr;
 }
 
 int CompiledGraph::compile_count() const {
@@ -124,7 +124,7 @@ std::int64_t CompiledGraph::batch_size() const {
 
 std::optional<Device> CompiledGraph::device() const {
   std::scoped_lock lock(session_->mutex);
-  return session_->batches ? session_->device : std::nullopt;
+  return session_->plan_cache ? session_->device : std::nullopt;
 }
 
 void CompiledGraph::bind_and_write_data(DataList inputs_data,
@@ -160,7 +160,7 @@ MemoryReport CompiledGraph::memory() const {
 
 std::size_t CompiledGraph::device_memory_size() const {
   std::scoped_lock lock(session_->mutex);
-  if (!session_->batches) return 0;
+  if (!session_->plan_cache) return 0;
   return session_->placement.arena_bytes(session_->main_plan());
 }
 

@@ -6,7 +6,7 @@
 #include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
-#include "runtime/exchange/agreement.h"
+#include "runtime/exchange/rendezvous.h"
 #include "runtime/exchange/statistics.h"
 #include "runtime/session/session.h"
 #include "runtime/session/training_state.h"
@@ -44,8 +44,8 @@ std::string layers_of(const MergedGraph& graph) {
 std::string trained_by(const Session& session) {
   std::string text;
   for (const TensorIndex tensor :
-       session.batches->options().collectives.order) {
-    const TensorInfo& info = session.batches->graph().tensors[tensor];
+       session.plan_cache->options().collectives.order) {
+    const TensorInfo& info = session.plan_cache->graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
   return text;
@@ -62,7 +62,7 @@ std::string optimizer_of(const Session& session) {
 }
 
 std::string options_of(const Session& session) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const DataParallel& options = session.exchange->options();
   const auto line = [](const char* name, const auto& value) {
     return std::string(name) + '=' + std::to_string(value) + '\n';
@@ -78,7 +78,7 @@ std::string options_of(const Session& session) {
          line("averages_gradients", graph.weights_gradients);
 }
 
-/// In the order in which their statistics are sent.
+/// Names norms in the order in which their statistics are sent.
 std::string norms_of(const Session& session, PlanKind kind) {
   std::string text;
   const Program& program = session.main().program(kind).assembled.program;
@@ -90,7 +90,7 @@ std::string norms_of(const Session& session, PlanKind kind) {
   return text;
 }
 
-/// Where gradients begin and end.
+/// Says where gradients begin and end.
 std::string ends_of(const MergedGraph& graph) {
   std::string text;
   const auto add = [&](const char* what, TensorIndex tensor) {
@@ -109,13 +109,14 @@ std::string constants_of(const Session& session) {
     const std::scoped_lock lock(state.mutex);
     const auto* const begin =
         reinterpret_cast<const char*>(ensure_host(state).bytes);
-    text += name + ' ' + hash_of({begin, state.desc.size_bytes()}) + '\n';
+    text +=
+        name + ' ' + fingerprint_of({begin, state.desc.size_bytes()}) + '\n';
   }
   return text;
 }
 
-std::vector<Fact> facts_of(const Session& session) {
-  const MergedGraph& graph = session.batches->graph();
+std::vector<ConfigurationItem> configuration_of(const Session& session) {
+  const MergedGraph& graph = session.plan_cache->graph();
   return {{"options of compile()", options_of(session)},
           {"inputs", text_of(graph, graph.inputs)},
           {"labels",
@@ -132,7 +133,7 @@ std::vector<Fact> facts_of(const Session& session) {
 /// All that changes from step to step, but buffers that are sharded.
 std::vector<TensorIndex> state_of(const Session& session) {
   std::vector<TensorIndex> tensors = variables_of(session);
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   for (const auto& slots : graph.slots) {
     if (graph.shards) break;
     tensors.insert(tensors.end(), slots.begin(), slots.end());
@@ -143,17 +144,17 @@ std::vector<TensorIndex> state_of(const Session& session) {
   return tensors;
 }
 
-void take_training_state(Session& session, Agreement& agreement) {
+void take_training_state(Session& session, Rendezvous& rendezvous) {
   const auto texts =
-      agreement.gather(print_training_state(training_state_of(session)),
-                       "the state of training");
+      rendezvous.gather(print_training_state(training_state_of(session)),
+                        "the state of training");
   TrainingState first;
   const std::string problem = parse_training_state(texts.front(), first);
   if (!problem.empty()) throw InternalError(problem);
   apply_training_state(session, first);
 }
 
-void take_tensors(Session& session, Agreement& agreement) {
+void take_tensors(Session& session, Rendezvous& rendezvous) {
   const std::vector<TensorIndex> tensors = state_of(session);
   const Placement& placement = session.placement;
   std::size_t size = 0;
@@ -170,27 +171,28 @@ void take_tensors(Session& session, Agreement& agreement) {
   DeviceContext& context = *placement.context();
   for_each(
       [&](Location at, std::span<std::byte> to) { context.download(at, to); });
-  agreement.broadcast(bytes);
+  rendezvous.broadcast(bytes);
   for_each([&](Location at, std::span<std::byte> from) {
     context.upload(from, at);
   });
 }
 
-/// What the user gave rank 0 for a buffer; the others may have something else.
-void take_given(OptimizerSlot& slot, std::size_t size, Agreement& agreement) {
+/// Takes what the user gave rank 0 for a buffer; the others may have something
+/// else.
+void take_given(OptimizerSlot& slot, std::size_t size, Rendezvous& rendezvous) {
   std::byte is_given{slot.host.size >= size};
-  agreement.broadcast(std::span(&is_given, 1));
+  rendezvous.broadcast(std::span(&is_given, 1));
   if (is_given == std::byte{0}) {
     slot.host = {};
     return;
   }
   if (slot.host.size < size) slot.host = allocate_host(size);
-  agreement.broadcast({slot.host.bytes, size});
+  rendezvous.broadcast({slot.host.bytes, size});
 }
 
 /// Buffers that are sharded begin with what rank 0 was given for them.
-void take_shards(Session& session, Agreement& agreement) {
-  const MergedGraph& graph = session.batches->graph();
+void take_shards(Session& session, Rendezvous& rendezvous) {
+  const MergedGraph& graph = session.plan_cache->graph();
   const Placement& placement = session.placement;
   for (std::size_t i = 0; graph.shards && i < graph.slots.size(); ++i) {
     if (!graph.shards->is_trained(i)) continue;
@@ -202,7 +204,7 @@ void take_shards(Session& session, Agreement& agreement) {
     std::vector<OptimizerSlot> slots = parameter.slots;
     lock.unlock();
     for (std::size_t k = 0; k < slots.size(); ++k) {
-      take_given(slots[k], size, agreement);
+      take_given(slots[k], size, rendezvous);
       if (k >= graph.slots[i].size()) continue;
       const auto& placed = placement.of(graph.slots[i][k]);
       std::vector<std::byte> own(placed->bytes);
@@ -216,7 +218,7 @@ void take_shards(Session& session, Agreement& agreement) {
 
 StagingSizes staging_sizes(const Session& session) {
   const Exchange& exchange = *session.exchange;
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const Program& program =
       session.main().program(PlanKind::Phases).assembled.program;
   StagingSizes sizes = exchange.staging_sizes(
@@ -252,13 +254,13 @@ void start_exchange(Session& session) {
   // Others may use the same parameters, or the same collective.
   session.placement.context()->drain();
   Exchange& exchange = *session.exchange;
-  Agreement agreement(exchange.ranks(), "compile");
-  agreement.come();
-  agreement.agree(facts_of(session));
+  Rendezvous rendezvous(exchange.group(), "compile");
+  rendezvous.arrive();
+  rendezvous.compare(configuration_of(session));
   exchange.set_compiled(count_compiled(exchange.options().collective));
-  take_training_state(session, agreement);
-  take_tensors(session, agreement);
-  take_shards(session, agreement);
+  take_training_state(session, rendezvous);
+  take_tensors(session, rendezvous);
+  take_shards(session, rendezvous);
   exchange.use(make_staging(staging_sizes(session)));
   std::vector<Tensor> variables;
   for (TensorIndex tensor : variables_of(session)) {

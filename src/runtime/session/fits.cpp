@@ -11,8 +11,8 @@
 namespace traingraph {
 namespace {
 
-/// Where looking for a larger batch ends.
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 24;
+/// The search for a larger batch ends here.
+constexpr std::int64_t kMaxSamples = std::int64_t{1} << 24;
 
 /// Where the batch is, is not known of 1, which may be any axis.
 void require_other_sizes(const MergedGraph& graph, std::int64_t batch) {
@@ -35,7 +35,7 @@ class Room {
     MemoryReport report;
     session.placement.report(report);
     other_bytes_ = report.persistent_bytes - report.input_bytes;
-    const MergedGraph& graph = session.batches->graph();
+    const MergedGraph& graph = session.plan_cache->graph();
     if (!graph.accumulates_in_steps()) {
       other_bytes_ -= report.accumulator_bytes;
     }
@@ -45,10 +45,10 @@ class Room {
     const Compilation& main = session_.main();
     if (batch == main.batch) return needed(main);
     require_other_sizes(*main.graph, batch);
-    const Batches& batches = *session_.batches;
+    const PlanCache& plan_cache = *session_.plan_cache;
     return needed(compile_graph(main.graph,
                                 session_.placement.context()->target(),
-                                batches.options(), batch));
+                                plan_cache.options(), batch));
   }
 
   /// What no plan can be made for does not fit.
@@ -69,8 +69,8 @@ class Room {
     std::int64_t fitting = 0, too_large = graph.batch;
     while (fits(bytes, too_large)) {
       fitting = too_large;
-      if (fitting >= kMostSamples) return fitting;
-      too_large = std::min(2 * too_large, kMostSamples);
+      if (fitting >= kMaxSamples) return fitting;
+      too_large = std::min(2 * too_large, kMaxSamples);
     }
     while (too_large - fitting > 1) {
       const std::int64_t between = fitting + (too_large - fitting) / 2;

@@ -44,9 +44,9 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
           compiled.assembled.program.desc(trained->gradient)};
 }
 
-/// What keeps the memory of gradients alive.
+/// Returns what keeps the memory of gradients alive.
 std::shared_ptr<void> owner_of_gradients(const Session& session) {
-  const MergedGraph& graph = session.batches->graph();
+  const MergedGraph& graph = session.plan_cache->graph();
   const Placement& placement = session.placement;
   if (graph.accumulators.empty()) {
     return placement.arena(PlanKind::Phases)->buffer();
@@ -59,8 +59,8 @@ std::shared_ptr<void> owner_of_gradients(const Session& session) {
   return storage;
 }
 
-/// Of all gradients: accumulators are an arena of their own, and in the same
-/// order.
+/// Counts the bytes of all gradients: accumulators are an arena of their own,
+/// and in the same order.
 std::size_t block_bytes(const Session& session, const Compilation& last) {
   const auto& accumulators = last.graph->accumulators;
   if (accumulators.empty()) return last.phases.gradient_block.bytes;
@@ -125,7 +125,7 @@ std::vector<Tensor> gradients_of(const Session& session, const Layer& layer,
   const auto& layers = session.objects.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i]->layer_id() != layer.layer_id()) continue;
-    const LayerInfo& info = session.batches->graph().layers[i];
+    const LayerInfo& info = session.plan_cache->graph().layers[i];
     for (TensorIndex t : incoming ? info.results : info.sources) {
       const auto* state = session.objects.tensors[t].state().get();
       const auto it = session.gradient_tensors.find(state);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/passes/collectives.h"
-#include "runtime/exchange/agreement.h"
+#include "runtime/exchange/rendezvous.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -16,16 +16,16 @@ constexpr const char* kLinkCall = "link";
 
 using Group = std::vector<Session*>;
 
-/// Null: the graph talks to nobody.
+/// Returns null where the graph talks to nobody.
 const Collective* collective_of(const Session& session) {
   const auto& exchange = session.exchange;
   return exchange ? exchange->options().collective.get() : nullptr;
 }
 
-/// "graph 2 (tanh ... fully_connected_2)"
+/// Formats "graph 2 (tanh ... fully_connected_2)".
 std::string name_of(const Group& group, std::size_t place) {
   std::vector<std::string_view> layers;
-  for (const LayerInfo& layer : group[place]->batches->graph().layers) {
+  for (const LayerInfo& layer : group[place]->plan_cache->graph().layers) {
     if (!layer.name.empty()) layers.push_back(layer.name);
   }
   const std::string name = "graph " + std::to_string(place + 1);
@@ -36,26 +36,26 @@ std::string layers_of(const Group& group) {
   std::string text;
   for (std::size_t place = 0; place < group.size(); ++place) {
     text += name_of(group, place) + ":\n";
-    for (const LayerInfo& layer : group[place]->batches->graph().layers) {
+    for (const LayerInfo& layer : group[place]->plan_cache->graph().layers) {
       text += layer.name + '\n';
     }
   }
   return text;
 }
 
-/// What each graph updates, and what others pass on to it.
+/// Describes what each graph updates, and what others pass on to it.
 std::string parts_of(const Group& group) {
   std::string text;
   for (std::size_t place = 0; place < group.size(); ++place) {
     const Session& session = *group[place];
-    const MergedGraph& graph = session.batches->graph();
+    const MergedGraph& graph = session.plan_cache->graph();
     text += name_of(group, place) + ":\n";
     for (const TensorIndex t : graph.trainable) {
       const bool is_updated = graph.update && !session.link.skips_update(t);
       if (is_updated) text += "updates " + graph.tensors[t].name + '\n';
     }
     for (const auto& user : graph.user_gradients) {
-      if (!session.link.is_fed(user)) continue;
+      if (!session.link.is_upstream(user)) continue;
       text += "takes the gradient of " + graph.tensors[user.of].name + '\n';
     }
   }
@@ -67,7 +67,7 @@ std::string parts_of(const Group& group) {
 void require_one_collective(const Group& group) {
   std::size_t first = group.size();
   for (std::size_t place = 0; place < group.size(); ++place) {
-    if (!group[place]->batches->graph().trains) continue;
+    if (!group[place]->plan_cache->graph().trains) continue;
     if (first == group.size()) first = place;
     const Collective* const expected = collective_of(*group[first]);
     const Collective* const got = collective_of(*group[place]);
@@ -98,15 +98,16 @@ void link_exchanges(const Group& group) {
   for (std::size_t place = 0; place < group.size(); ++place) {
     if (!group[place]->exchange) continue;
     Exchange& own = *group[place]->exchange;
-    own.ranks().require_whole(kLinkCall);
+    own.group().require_healthy(kLinkCall);
     own.link(exchange, calls, static_cast<int>(place));
   }
   if (exchange.size() == 1) return;
   // Others may use the same collective.
   (*first)->placement.context()->drain();
-  const std::vector<Fact> facts{{"linked graphs", layers_of(group)},
-                                {"parts of linked graphs", parts_of(group)}};
-  Agreement(exchange.ranks(), kLinkCall).agree(facts);
+  const std::vector<ConfigurationItem> configuration{
+      {"linked graphs", layers_of(group)},
+      {"parts of linked graphs", parts_of(group)}};
+  Rendezvous(exchange.group(), kLinkCall).compare(configuration);
 }
 
 }  // namespace traingraph

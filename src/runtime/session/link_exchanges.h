@@ -13,7 +13,7 @@ namespace traingraph {
 /// none has one.
 void require_one_collective(const std::vector<Session*>& group);
 
-/// After the graphs are linked here: waits until all processes have linked
+/// Waits, after the graphs are linked here, until all processes have linked
 /// theirs. Throws the same InvalidArgument in all of them when these differ;
 /// StateError, DeviceError.
 void link_exchanges(const std::vector<Session*>& group);

@@ -24,7 +24,7 @@ Group group_of(const std::vector<std::shared_ptr<Session>>& handles) {
   return group;
 }
 
-/// In address order, so that two links cannot deadlock.
+/// Locks in address order, so that two links cannot deadlock.
 std::vector<std::unique_lock<FairMutex>> lock_all(Group group) {
   std::ranges::sort(group);
   std::vector<std::unique_lock<FairMutex>> locks;
@@ -34,7 +34,7 @@ std::vector<std::unique_lock<FairMutex>> lock_all(Group group) {
 
 void require_linkable(const Session& session, const Session& first) {
   session.require_compiled("link");
-  if (!session.batches->graph().is_linkable) {
+  if (!session.plan_cache->graph().is_linkable) {
     throw StateError(
         ErrorInfo{.op = "link",
                   .what = "a graph was not compiled for linking",
@@ -50,7 +50,7 @@ void require_linkable(const Session& session, const Session& first) {
                 .got = name_beside(*context, *expected)});
 }
 
-/// By tensor: its place among what is trained.
+/// Finds the place of each tensor among what is trained.
 std::vector<std::size_t> places_of(const MergedGraph& graph) {
   std::vector<std::size_t> places(graph.tensors.size());
   for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
@@ -72,11 +72,12 @@ void require_same_rule(const Tensor& parameter, const ParameterRule& updater,
       .hint = "Call set_parameter_groups() of that graph."});
 }
 
-/// Where the separate phases leave a result; fixed while graphs are linked.
+/// Returns where the separate phases leave a result; it is fixed while graphs
+/// are linked.
 std::shared_ptr<ArenaStorage> result_storage(const Session& session,
                                              PlanKind kind,
                                              TensorIndex tensor) {
-  const Compilation& main = session.batches->main()->compilation;
+  const Compilation& main = session.plan_cache->main()->compilation;
   const MergedGraph& graph = *main.graph;
   const CompiledProgram& compiled = main.program(kind);
   const ValueId value = compiled.assembled.find(tensor);
@@ -116,7 +117,7 @@ class LinkBuilder {
 
   void run() {
     for (Session* session : group_) share_results(session);
-    find_fed_gradients();
+    find_upstream_gradients();
     share_accumulators();
     for (Session* session : group_) enter(session);
   }
@@ -132,7 +133,7 @@ class LinkBuilder {
 
   /// The first graph of the group that computes a tensor.
   void index_results(Session* session) {
-    const MergedGraph& graph = session->batches->graph();
+    const MergedGraph& graph = session->plan_cache->graph();
     const auto count = static_cast<TensorIndex>(graph.tensors.size());
     for (TensorIndex t = 0; t < count; ++t) {
       if (!graph.produces(t)) continue;
@@ -154,10 +155,10 @@ class LinkBuilder {
       consumer->placement.redirect(input.index,
                                    result_storage(*from, kind, result));
       input.source = &link_->results[input.tensor.state().get()];
-      consumer->link.borrowed_.push_back(from->placement.arena(kind));
-      from->link.lent_.push_back(input.source);
+      consumer->link.imported_.push_back(from->placement.arena(kind));
+      from->link.exported_.push_back(input.source);
       link_->shares_results = true;
-      const bool trains = consumer->batches->graph().trains;
+      const bool trains = consumer->plan_cache->graph().trains;
       if (trains && !input.is_label()) {
         share_gradient(consumer, input, accumulators[input.index], *from);
       }
@@ -167,7 +168,7 @@ class LinkBuilder {
   /// The gradient of an input is added up where the producer reads it.
   void share_gradient(Session* consumer, const Input& input,
                       TensorIndex accumulator, Session& producer) {
-    const MergedGraph& of = producer.batches->graph();
+    const MergedGraph& of = producer.plan_cache->graph();
     const TensorIndex result = producer.objects.find(input.tensor);
     const auto user = std::ranges::find(of.user_gradients, result,
                                         &MergedGraph::UserGradient::of);
@@ -188,14 +189,14 @@ class LinkBuilder {
   }
 
   static std::vector<TensorIndex> accumulators_of(const Session& session) {
-    const MergedGraph& graph = session.batches->graph();
+    const MergedGraph& graph = session.plan_cache->graph();
     std::vector<TensorIndex> accumulators(graph.tensors.size(), kNoTensor);
     for (const auto& [of, into] : graph.accumulators) accumulators[of] = into;
     return accumulators;
   }
 
   /// One graph's live gradients may feed another's, whose then feed a third's.
-  void find_fed_gradients() {
+  void find_upstream_gradients() {
     std::unordered_map<Session*, std::vector<const Passed*>> passed_by;
     for (const Passed& passed : passed_) {
       passed_by[passed.consumer].push_back(&passed);
@@ -211,9 +212,9 @@ class LinkBuilder {
       consumer->link.find_live_gradients();
       for (const Passed* passed : passed_by[consumer]) {
         if (!consumer->link.live_[passed->input]) continue;
-        auto& fed = passed->producer->link.fed_;
-        if (fed[passed->gradient]) continue;
-        fed[passed->gradient] = true;
+        auto& upstream = passed->producer->link.upstream_;
+        if (upstream[passed->gradient]) continue;
+        upstream[passed->gradient] = true;
         if (is_waiting.insert(passed->producer).second) {
           waiting.push_back(passed->producer);
         }
@@ -221,7 +222,7 @@ class LinkBuilder {
     }
     for (Session* session : group_) {
       for (Input& input : session->inputs.undeclared()) {
-        input.is_fed = session->link.fed_[input.index];
+        input.is_upstream = session->link.upstream_[input.index];
       }
     }
   }
@@ -234,7 +235,7 @@ class LinkBuilder {
     std::unordered_set<const TensorState*> live;
     std::unordered_map<const TensorState*, ParameterRule> updated;
     for (Session* session : group_) {
-      const MergedGraph& graph = session->batches->graph();
+      const MergedGraph& graph = session->plan_cache->graph();
       if (!graph.trains) return;
       for (TensorIndex t : graph.trainable) {
         if (!session->link.live_[t]) continue;
@@ -242,7 +243,7 @@ class LinkBuilder {
       }
     }
     for (Session* session : group_) {
-      const Compilation& main = session->batches->main()->compilation;
+      const Compilation& main = session->plan_cache->main()->compilation;
       const MergedGraph& graph = *main.graph;
       const auto accumulators = accumulators_of(*session);
       const std::vector<std::size_t> places = places_of(graph);
@@ -282,7 +283,7 @@ class LinkBuilder {
     const OptimizerPtr& optimizer = session->objects.optimizer;
     if (!optimizer) return;
     auto& [users, updated] = link_->optimizers[optimizer.get()];
-    const auto& main = session->batches->main()->compilation;
+    const auto& main = session->plan_cache->main()->compilation;
     const bool updates_anything = std::ranges::any_of(
         main.training->assembled.trained,
         [&](const Trained& t) { return !member.skips_update(t.tensor); });
@@ -305,7 +306,7 @@ void link_sessions(const std::vector<std::shared_ptr<Session>>& handles) {
   for (Session* session : group) {
     session->in_flight.wait_until_idle();
     session->link.leave();
-    session->batches->forget_bindings();
+    session->plan_cache->forget_bindings();
     session->executor.forget_phases();
     if (session->exchange) session->exchange->leave();
   }

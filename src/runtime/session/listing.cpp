@@ -36,7 +36,7 @@ GraphListing::Names places(const MergedGraph& graph,
 GraphListing CompiledGraph::listing() const {
   std::scoped_lock lock(session_->mutex);
   session_->require_compiled("listing");
-  const MergedGraph& graph = session_->batches->graph();
+  const MergedGraph& graph = session_->plan_cache->graph();
   GraphListing listing;
   for (const Value& value : graph.program.values()) {
     ListedValue listed{.name = value.name,

@@ -15,8 +15,8 @@ namespace traingraph {
 
 class NameIndex {
  public:
-  /// Those of the first `count` of `tensors` that have this name now, in
-  /// order. The table is made anew when a name, or the graph, has changed.
+  /// Finds, of the first `count` of `tensors`, those that have this name now,
+  /// in order. The table is made anew when a name, or the graph, has changed.
   const std::vector<TensorIndex>& find(const std::vector<Tensor>& tensors,
                                        TensorIndex count,
                                        const std::string& name);

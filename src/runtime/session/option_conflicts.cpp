@@ -6,7 +6,7 @@
 namespace traingraph {
 namespace {
 
-/// What is compiled, and how.
+/// The graph that is compiled, and its options.
 struct Compiled {
   const Declaration& graph;
   const CompileOptions& options;

@@ -27,7 +27,7 @@ struct PlanStorage final : DeviceStorage {
   std::weak_ptr<Session> session;
   const TensorState* of;
   Shape whole;  // at the compiled batch
-  /// Set: the gradient of the tensor is meant.
+  /// Where this is set, the gradient of the tensor is meant.
   std::shared_ptr<TensorState> gradient_of;
 };
 
@@ -59,7 +59,7 @@ void PlanStorage::visit(const std::function<void(const DeviceBytes&)>& action) {
         ErrorInfo{.op = "synchronize_data",
                   .what = "the graph has not run, so there is no result"});
   }
-  const PlanKind kind = plan_of(last->segment);
+  const PlanKind kind = plan_of(last->entry_point);
   const Compilation& compilation = last->specialization->compilation;
   const CompiledProgram& compiled = compilation.program(kind);
   const ValueId value = find(*owner, compiled.assembled);

@@ -3,13 +3,13 @@
 // each have one owner and one time at which they change:
 //
 //   declaration   what the user said                     until compile
-//   batches       compiled programs and plans            never; one per batch
+//   plan_cache    compiled programs and plans            never; one per batch
 //   placement     device memory                          at compile, at link
 //   inputs, link, executor                               each call
 //
 // `mutex` guards all of them and is held while a call is checked and enqueued,
 // so that the order of calls is the order of executions. Work in flight touches
-// only its own slot, the arenas and the counters of what is in flight.
+// only its own state, the arenas and the counters of what is in flight.
 #pragma once
 
 #include <memory>
@@ -33,9 +33,9 @@ struct Session : std::enable_shared_from_this<Session> {
   void require_not_compiled(const char* call) const;
   /// The program that execute() runs.
   PlanKind main_plan() const {
-    return batches->graph().trains ? PlanKind::Step : PlanKind::Inference;
+    return plan_cache->graph().trains ? PlanKind::Step : PlanKind::Inference;
   }
-  const Compilation& main() const { return batches->main()->compilation; }
+  const Compilation& main() const { return plan_cache->main()->compilation; }
   /// Layers say on which device they are compiled.
   void place_layers() const;
 
@@ -44,13 +44,13 @@ struct Session : std::enable_shared_from_this<Session> {
 
   std::optional<Device> device;
   int num_compiles = 0;
-  /// From a file: there are no layers.
+  /// A session from a file has no layers.
   bool is_loaded = false;
-  /// What restore() found; else compile() takes the platform's.
+  /// restore() found this seed; else compile() takes the platform's.
   std::optional<std::uint64_t> restored_seed;
   /// The user's tensors and layers; compiled parts know them by index.
   UserObjects objects;
-  std::unique_ptr<Batches> batches;  // null: not compiled
+  std::unique_ptr<PlanCache> plan_cache;  // null: not compiled
   Placement placement;
 
   Inputs inputs;
@@ -58,7 +58,7 @@ struct Session : std::enable_shared_from_this<Session> {
   std::shared_ptr<Exchange> exchange;  // null: there is one process
   LinkMember link{placement, inputs};
   Executor executor{*this,
-                    {mutex, batches, objects, placement, inputs, link, link,
+                    {mutex, plan_cache, objects, placement, inputs, link, link,
                      in_flight, exchange}};
 
   NameIndex names;
@@ -71,7 +71,7 @@ void compile(Session& session, const Device& device,
              const CompileOptions& options, const TensorMap& constants,
              DataList constants_data);
 void compile_optimizer(Session& session, OptimizerPtr optimizer);
-/// What was read from a file, into a session that has declared nothing.
+/// Puts what was read from a file into a session that has declared nothing.
 void compile_loaded(Session& session, const Device& device, Merged merged,
                     const CompilerOptions& options);
 

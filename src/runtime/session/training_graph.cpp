@@ -145,7 +145,7 @@ void TrainingGraph::bind_optimizer_data(
     std::scoped_lock lock(session_->mutex);
     session_->require_compiled("bind_optimizer_data");
     session_->in_flight.wait_until_idle();
-    const MergedGraph& graph = session_->batches->graph();
+    const MergedGraph& graph = session_->plan_cache->graph();
     const bool has_slots =
         graph.update &&
         std::ranges::find(graph.trainable, session_->objects.find(parameter)) !=

@@ -33,7 +33,7 @@ void visit_training(V& visit, IsA<TrainingState> auto& x) {
 }
 
 void require_ranges(const OptimizerState& state) {
-  if (state.time_step < 1 || state.time_step > kMostTimeSteps) {
+  if (state.time_step < 1 || state.time_step > kMaxTimeSteps) {
     throw std::runtime_error("time_step is out of range");
   }
   if (!std::isfinite(state.learning_rate) || state.learning_rate < 0) {
@@ -152,13 +152,13 @@ std::string print_training_state(const TrainingState& state) {
 TrainingState training_state_of(const Session& session) {
   TrainingState state;
   state.library_version = TRAINGRAPH_VERSION;
-  state.trains = session.batches->graph().trains;
+  state.trains = session.plan_cache->graph().trains;
   if (!state.trains) return state;
   state.seed = session.executor.random_state().seed();
   state.random_step = session.executor.random_state().step();
   const OptimizerPtr& optimizer = session.objects.optimizer;
   if (optimizer) {
-    state.optimizer = state_of(*optimizer, session.batches->graph());
+    state.optimizer = state_of(*optimizer, session.plan_cache->graph());
   }
   return state;
 }
@@ -167,7 +167,7 @@ void compare_training_state(const Session& session,
                             const std::optional<TrainingState>& state,
                             RestoreReport& report) {
   const OptimizerPtr& optimizer = session.objects.optimizer;
-  if (!session.batches->graph().trains) return;
+  if (!session.plan_cache->graph().trains) return;
   if (!state || !state->trains) {
     report.missing.emplace_back("the steps of a training graph");
     return;
@@ -177,12 +177,12 @@ void compare_training_state(const Session& session,
     report.missing.emplace_back("the state of an optimizer");
     return;
   }
-  compare(*state->optimizer, state_of(*optimizer, session.batches->graph()),
+  compare(*state->optimizer, state_of(*optimizer, session.plan_cache->graph()),
           report);
 }
 
 void apply_training_state(Session& session, const TrainingState& state) {
-  if (!session.batches->graph().trains || !state.trains) return;
+  if (!session.plan_cache->graph().trains || !state.trains) return;
   session.executor.random_state().set_seed(state.seed);
   session.executor.random_state().set_step(state.random_step);
   const OptimizerPtr& optimizer = session.objects.optimizer;
@@ -198,7 +198,7 @@ void apply_training_state(Session& session, const TrainingState& state) {
 }
 
 void restore_training_state(Session& session, const TrainingState& state) {
-  if (session.batches->graph().trains && state.trains) {
+  if (session.plan_cache->graph().trains && state.trains) {
     session.restored_seed = state.seed;
   }
   apply_training_state(session, state);

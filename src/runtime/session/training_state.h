@@ -17,7 +17,7 @@ struct Session;
 
 /// The key of the library's own metadata.
 inline constexpr const char* kOwnMetadata = "traingraph";
-/// Of what is written; readers refuse later ones.
+/// Files are written in this format; readers refuse later ones.
 inline constexpr std::uint64_t kCheckpointFormat = 1;
 
 /// A new field is a line here, in visit_fields() of training_state.cpp, and
@@ -28,19 +28,20 @@ struct OptimizerState {
   float learning_rate = 0;
   bool applies_gradient_clipping = false;
   std::vector<std::string> slots;
-  /// What is fixed when an optimizer is made, as text: {"beta1", "0.9"}.
+  /// Lists what is fixed when an optimizer is made, as text: {"beta1", "0.9"}.
   std::map<std::string, std::string> settings;
 };
 
 struct TrainingState {
   std::uint64_t format = kCheckpointFormat;
   std::string library_version;
-  /// Of training graphs.
+  /// The rest is of training graphs.
   bool trains = false;
   std::uint64_t seed = 0;
   std::uint64_t random_step = 0;
   std::optional<OptimizerState> optimizer;
-  /// Of files of export_graph(), and names of their tensors that are no state.
+  /// Files of export_graph() have a graph, and tensors that are no state, by
+  /// these names.
   bool has_graph = false;
   std::vector<std::string> constants;
 };
@@ -58,7 +59,7 @@ void compare_training_state(const Session& session,
                             RestoreReport& report);
 /// Takes all that fits. Nothing fails.
 void apply_training_state(Session& session, const TrainingState& state);
-/// The same of a file, whose seed later compiles keep.
+/// Restores the state of a file, whose seed later compiles keep.
 void restore_training_state(Session& session, const TrainingState& state);
 
 }  // namespace traingraph

@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kMost = 8, kIn = 3, kOut = 2;
+constexpr std::int64_t kMax = 8, kIn = 3, kOut = 2;
 
 /// Data that has a shape, as Python's has.
 NamedData shaped(const char* name, const Floats& values, Shape shape) {
@@ -31,7 +31,7 @@ struct Samples {
 };
 
 TEST(BatchOfData, IsThatOfShapes) {
-  Linear large(kMost, kIn, kOut), small(5, kIn, kOut);
+  Linear large(kMax, kIn, kOut), small(5, kIn, kOut);
   TrainingGraph t = large.train(sgd(0.1f)), r = small.train(sgd(0.1f));
   const Samples five(5);
   for (int i = 0; i < 2; ++i) {
@@ -48,7 +48,7 @@ TEST(BatchOfData, IsThatOfShapes) {
 }
 
 TEST(BatchOfData, IsThatOfBoundShapes) {
-  Linear net(kMost, kIn, kOut);
+  Linear net(kMax, kIn, kOut);
   TrainingGraph t = net.train(sgd(0.1f));
   const Samples five(5), four(4), eight(8);
   t.bind_and_write_data(five.shaped_x);
@@ -59,7 +59,7 @@ TEST(BatchOfData, IsThatOfBoundShapes) {
 }
 
 TEST(BatchOfData, MemoryWithoutAShapeSaysNothing) {
-  Linear net(kMost, kIn, kOut);
+  Linear net(kMax, kIn, kOut);
   TrainingGraph t = net.train(sgd(0.1f));
   const Samples five(5), eight(8);
   const auto error =
@@ -77,7 +77,7 @@ TEST(BatchOfData, MemoryWithoutAShapeSaysNothing) {
 }
 
 TEST(BatchOfData, ShapesMustAgree) {
-  Linear net(kMost, kIn, kOut);
+  Linear net(kMax, kIn, kOut);
   TrainingGraph t = net.train(sgd(0.1f));
   const Samples five(5), four(4), eight(8), nine(9);
   auto error = error_of<ShapeError>(
@@ -96,7 +96,7 @@ TEST(BatchOfData, ShapesMustAgree) {
     EXPECT_EQ(error.expected, "(8, 3), or fewer samples on axis 0");
     EXPECT_THROW(t.bind_and_write_data(x), ShapeError);
   }
-  const std::vector<NamedData> turned{shaped("x", eight.x, {kIn, kMost})};
+  const std::vector<NamedData> turned{shaped("x", eight.x, {kIn, kMax})};
   EXPECT_THROW(t.execute(turned, eight.shaped_label), ShapeError);
   // A size that is asked for is checked.
   EXPECT_THROW(
@@ -111,7 +111,7 @@ TEST(BatchOfData, ShapesMustAgree) {
 
 /// A sample has several rows where a tensor is declared with a multiple.
 TEST(BatchOfData, SamplesMayHaveSeveralRows) {
-  const Tensor x({{3 * kMost, kIn}}, "x"), scale({{kMost, 1}}, "scale");
+  const Tensor x({{3 * kMax, kIn}}, "x"), scale({{kMax, 1}}, "scale");
   Graph graph;
   const auto relu = [&](const Tensor& source) {
     return graph.node(std::make_shared<layers::ReLU>(), source);
@@ -121,8 +121,8 @@ TEST(BatchOfData, SamplesMayHaveSeveralRows) {
   inference.add_inputs({{"x", x}, {"scale", scale}});
   inference.add_outputs({{"y", y}, {"z", z}});
   inference.compile(test_device());
-  EXPECT_EQ(inference.batch_size(), kMost);
-  const Floats values = random_floats(3 * kMost * kIn, 1), ones(kMost, 1.0f);
+  EXPECT_EQ(inference.batch_size(), kMax);
+  const Floats values = random_floats(3 * kMax * kIn, 1), ones(kMax, 1.0f);
   const auto run = [&](std::int64_t num_rows, std::int64_t samples) {
     const std::vector<NamedData> inputs{shaped("x", values, {num_rows, kIn}),
                                         shaped("scale", ones, {samples, 1})};
@@ -135,7 +135,7 @@ TEST(BatchOfData, SamplesMayHaveSeveralRows) {
 }
 
 TEST(BatchOfData, NeedsGraphsThatFollowIt) {
-  const Tensor x({{kMost, kIn}}, "x");
+  const Tensor x({{kMax, kIn}}, "x");
   Graph graph;
   const Tensor rows = graph.node(
       std::make_shared<layers::Slice>(Shape{1, 0}, Shape{3, 3}, Shape{1, 1}),

@@ -55,7 +55,7 @@ struct Network {
   std::optional<InferenceGraph> g;
 };
 
-/// What is bound: data of so many rows.
+/// Bound data has so many rows.
 struct Bound {
   Floats data;
   bool serves(std::int64_t batch) const {
@@ -63,7 +63,7 @@ struct Bound {
   }
 };
 
-/// What a forward pass has seen.
+/// A forward pass has seen these.
 struct Seen {
   std::array<Floats, 3> data;
   double gradient(double p) const {
@@ -152,7 +152,7 @@ class Sequence {
     }
   }
 
-  /// What the call runs on; empty when it lacks `missing`.
+  /// Returns what the call runs on; empty when it lacks `missing`.
   std::optional<Seen> expected(const Given& given, std::string& missing) {
     Seen seen;
     for (int i : {1, 2, 0}) {  // by name, as the call looks

@@ -85,13 +85,13 @@ TEST(Devices, OptimizerBuffersGoFromOneParameterToAnother) {
     EXPECT_EQ(buffers[0].name(), "momentum");
     EXPECT_EQ(buffers[0].size_in_bytes(), 6 * sizeof(float));
     EXPECT_EQ(buffers[0].device(), test_device());
-    // Before its graph is compiled, and after.
+    // Buffers can be bound before the graph is compiled, and after.
     to.w().bind_optimizer_data({}, buffers);
     TrainingGraph other = to.train(sgd(0.1f, 0.5f), {}, device);
     EXPECT_EQ(momentum_of(to.w()), momentum_of(from.w()));
     t.execute(from.inputs, from.labels).wait();
     if (device != test_device()) {
-      // Through the host.
+      // The buffers go through the host.
       const Floats momentum = momentum_of(from.w());
       const TensorData data[] = {view(momentum)};
       EXPECT_THROW(other.bind_optimizer_data({}, to.w(), buffers),
@@ -128,7 +128,7 @@ TEST(Devices, OptimizerBuffersNeedAnOptimizerThatKeepsThem) {
     return tensor.optimizer_data().size();
   };
   Linear net;
-  // Given for the optimizer that is compiled next, which has none.
+  // The buffer is for the optimizer that is compiled next, which has none.
   net.w().bind_optimizer_data(one);
   EXPECT_EQ(count(net.w()), 0u);
   EXPECT_THROW(net.train(sgd(0.1f)), InvalidArgument);

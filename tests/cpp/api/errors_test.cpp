@@ -11,8 +11,8 @@ namespace {
 using namespace testing;
 using losses::MeanSquaredError;
 
-/// After each test: nothing was trained by the wrong calls, and a right call
-/// gives the step of a graph that saw no wrong ones.
+/// Checks after each test that nothing was trained by the wrong calls, and a
+/// right call gives the step of a graph that saw no wrong ones.
 class Errors : public ::testing::Test {
  protected:
   Errors() : t(net.train(sgd(0.1f, 0.9f))), w(host(net.w())) {}

@@ -72,7 +72,7 @@ struct Net {
   }
   void step(int i) { training->execute(inputs(i), labels(i)).wait(); }
 
-  /// Of the device.
+  /// Reads the values of the device.
   std::vector<T> now(const Tensor& tensor) const {
     std::vector<T> values(
         static_cast<std::size_t>(tensor.shape().num_elements()));

@@ -185,7 +185,7 @@ TEST(Insight, FlopsOfProductsAreExact) {
             2 * outputs * kChannels * 9);
   EXPECT_EQ(row(report.rows, "head").forward.flops,
             2.0 * kBatch * Residual::kInner * kClasses);
-  // By weights and by input, and the little that biases take.
+  // The gradient multiplies by weights and by input, and biases take little.
   const LayerRow& block = row(report.rows, "block");
   EXPECT_GE(block.gradient.flops, 2 * block.forward.flops);
   EXPECT_LE(block.gradient.flops, 2.2 * block.forward.flops);

@@ -161,7 +161,7 @@ TEST(Link, SmallerBatchesWithHostCodeBetween) {
   }
 }
 
-/// The same tensor produced by the first and read by the second.
+/// One tensor is produced by the first and read by the second.
 struct Direct : Parts {
   explicit Direct(OptimizerPtr optimizer) {
     Tensor h =

@@ -34,7 +34,8 @@ struct TwoLosses {
     return compiled(TrainingGraph({graph}, nullptr, std::move(optimizer)));
   }
 
-  /// Of the first `rows` samples; zeros where nothing is computed.
+  /// Returns the losses of the first `rows` samples; zeros where nothing is
+  /// computed.
   Floats expected(int rows = 4) const {
     double squares = 0, differences = 0;
     for (int i = 0; i < 2 * rows; ++i) {

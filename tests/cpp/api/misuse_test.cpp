@@ -137,10 +137,10 @@ InvalidArgument axis_error(Action action) {
 
 TEST(AxisErrors, ShowWhatTheCallerGave) {
   const Tensor x({{2, 3, 4}}, "x");
-  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t axis :
-       {std::int64_t{-4}, std::int64_t{3}, kLeast, kMost}) {
+       {std::int64_t{-4}, std::int64_t{3}, kMin, kMax}) {
     Graph graph;
     const auto node = [&](LayerPtr layer, std::vector<Tensor> sources) {
       return axis_error([&] { graph.node(layer, sources); });

@@ -79,7 +79,7 @@ TEST(Phases, ViewsOfGradientsAreOneBlock) {
     }
     return;
   }
-  // In parameter order.
+  // The block is in parameter order.
   const auto block = t.gradients();
   EXPECT_EQ(block.data(), t.gradient(net.w()).data());
   EXPECT_GE(t.gradient(net.b()).data(),

@@ -231,7 +231,7 @@ TEST_F(LossScale, EveryKindOfUpdateAndClippingLeavesOut) {
   }
 }
 
-// Also when the host edits them: an infinity that it writes is found.
+// The host may edit them: an infinity that it writes is found.
 TEST_F(LossScale, GradientsAreSeenWithoutIt) {
   if (!computes()) GTEST_SKIP() << "needs numbers";
   Linear net(16, 70, 9);

@@ -26,7 +26,7 @@ concept HandsOutFloats =
 static_assert(HandsOutBytes<const Tensor&> && HandsOutFloats<Tensor&>);
 static_assert(!HandsOutBytes<Tensor> && !HandsOutBytes<const Tensor>);
 static_assert(!HandsOutFloats<Tensor> && !HandsOutFloats<const Tensor>);
-// And only to be read.
+// They may only be read.
 static_assert(std::same_as<decltype(std::declval<Tensor&>().floats()),
                            std::span<const float>>);
 static_assert(std::same_as<decltype(std::declval<Tensor&>().data()),

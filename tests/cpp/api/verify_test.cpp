@@ -13,7 +13,7 @@ CompileOptions verified_by(const Device& device, double tolerance = 1e-3) {
   return {.verify = device, .verify_tolerance = tolerance};
 }
 
-/// By a device that agrees: the CPU, or null where nothing is computed.
+/// A device that agrees verifies: the CPU, or null where nothing is computed.
 CompileOptions verified(double tolerance = 1e-3) {
   return verified_by(computes() ? Device::cpu() : Device::null(), tolerance);
 }

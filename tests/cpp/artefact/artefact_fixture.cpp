@@ -29,7 +29,7 @@ const char* const kLabels[] = {"label", "label2", "class"};
 std::vector<std::byte> values_of(const TensorDescriptor& desc, unsigned seed) {
   std::vector<std::byte> bytes(desc.size_bytes());
   const auto count = static_cast<std::size_t>(desc.shape.num_elements());
-  // The same with every standard library: files are kept.
+  // Values are the same with every standard library, as files are kept.
   std::mt19937 random(seed);
   const bool is_float = desc.data_type == DataType::Float32;
   for (std::size_t i = 0; i < count; ++i) {
@@ -59,7 +59,7 @@ class Data {
   std::list<std::vector<std::byte>> bytes_;
 };
 
-/// Empty when the graph has no tensor of that name.
+/// Returns an empty tensor when the graph has none of that name.
 Tensor find(const TrainingGraph& graph, const char* name) {
   try {
     return graph.tensor(name);

@@ -20,7 +20,7 @@ class Export : public ::testing::TestWithParam<Kind> {
   const std::filesystem::path path_ = folder_ / "net.tg.safetensors";
 };
 
-/// Those that a graph has by the same names.
+/// Finds those that a graph has by the same names.
 TensorMap gradients_of(const TrainingGraph& graph, const TensorMap& of) {
   TensorMap result;
   for (const auto& [name, tensor] : of) result[name] = graph.tensor(name);
@@ -65,7 +65,7 @@ TEST_P(Export, WithoutStateBeginsAsItWasBuilt) {
   EXPECT_EQ(run_steps(loaded, gradients_of(loaded, trained.gradients), 0, 5),
             run_steps(fresh.training, fresh.gradients, 0, 5));
 
-  // As a file with state when it is not wanted.
+  // A file with state is read like this when the state is not wanted.
   trained.training.export_graph(path_);
   TrainingGraph again =
       TrainingGraph::load(path_, test_device(), {.with_state = false});
@@ -115,7 +115,7 @@ TEST_P(Export, InferenceFormOfATrainingGraph) {
                  .execute_forward(all, {}, {}, {.forward_for_inference = true})
                  .result());
   EXPECT_EQ(values(loaded.execute(inputs).result()), expected);
-  // And on: an inference graph is exported, too, but trains no more.
+  // The loaded inference graph is exported, too, but trains no more.
   loaded.export_graph(folder_ / "inference");
   InferenceGraph again =
       InferenceGraph::load(folder_ / "inference", test_device());

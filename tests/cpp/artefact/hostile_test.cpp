@@ -65,7 +65,7 @@ class Tokens {
     const auto pick = [&](const auto& list) -> const auto& {
       return list[random_() % list.size()];
     };
-    // From behind, so that places stay right.
+    // Changes go from behind, so that places stay right.
     std::vector<std::pair<Place, std::string>> changes;
     for (auto n = random_() % 3 + 1; n > 0; --n) {
       switch (random_() % 8) {
@@ -138,8 +138,8 @@ void use(const std::filesystem::path& path, bool runs) {
   const LoadOptions options{.with_state = runs};
   if (!runs) InferenceGraph::load(path, test_device(), options);
   TrainingGraph graph = TrainingGraph::load(path, test_device(), options);
-  constexpr std::size_t kMostBytes = std::size_t{1} << 26;
-  if (graph.required_bytes() > kMostBytes) return;
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
+  if (graph.required_bytes() > kMaxBytes) return;
   try {
     run_steps(graph, {}, 0, 2);
   } catch (const Error&) {

@@ -21,7 +21,7 @@ std::string file_of(const std::string& json, std::size_t data_bytes) {
   return bytes + json + std::string(data_bytes, '\0');
 }
 
-/// Why the file is refused; "" when it is not.
+/// Returns why the file is refused; "" when it is not.
 std::string problem_of(const std::string& bytes) {
   const Folder folder;
   write_bytes(folder / "file", bytes);
@@ -39,8 +39,8 @@ TEST(Format, WhatIsSoundIsRead) {
   EXPECT_EQ(problem_of(file_of("{}", 0)), "");
   EXPECT_EQ(problem_of(file_of("{}      ", 0)), "");
   EXPECT_EQ(problem_of(file_of(R"({"__metadata__":{"a":"b"}})", 0)), "");
-  // In any order, with types that the library does not have, and without
-  // elements.
+  // Tensors may come in any order, with types that the library does not have,
+  // and without elements.
   EXPECT_EQ(problem_of(file_of(
                 R"({"a":{"dtype":"F64","shape":[],"data_offsets":[4,12]},
                     "b":{"shape":[2],"data_offsets":[0,4],"dtype":"U16"},
@@ -158,7 +158,7 @@ TEST(Format, OwnMetadataIsChecked) {
   }
   EXPECT_EQ(net.values(), before);
 
-  // Not written by the library: parameters can be had, steps cannot.
+  // Another program wrote it: parameters can be had, steps cannot.
   std::string foreign = bytes;
   foreign.replace(foreign.find("\"traingraph\""), 12, "\"traingrapf\"");
   write_bytes(folder / "foreign", foreign);

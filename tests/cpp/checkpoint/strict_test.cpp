@@ -33,7 +33,7 @@ TEST(Strict, OtherShapesAreListed) {
   const RestoreReport report =
       large.training->restore(folder / "small.safetensors", /*strict=*/false);
   EXPECT_TRUE(report.missing.empty() && report.unexpected.empty());
-  // All but the bias of three classes and its two buffers.
+  // All mismatch but the bias of three classes and its two buffers.
   EXPECT_EQ(report.mismatched.size(), before.size() - 3);
   EXPECT_EQ(large.training->random_step(), 0u);
 }
@@ -89,7 +89,7 @@ TEST(Strict, BuffersOfAnotherKindOfOptimizerAreLeft) {
   }
 }
 
-/// As when the layers of a network come from elsewhere and new ones are
+/// This happens when layers of a network come from elsewhere and new ones are
 /// trained.
 TEST(Strict, StepsAreOfWhatIsTrained) {
   const Folder folder;

@@ -43,7 +43,8 @@ struct Case {
 struct Row {
   const char* name;
   std::function<void(Case&)> build;
-  /// Of result 0 of the last node, at the declared size; or why there is none.
+  /// Result 0 of the last node has this axis at the declared size; or there is
+  /// none, and this is why.
   BatchAxis expected = {};
   const char* refused = "";
 

@@ -36,7 +36,7 @@ Shape at(const Sizes& sizes, std::int64_t n) {
   return shape;
 }
 
-/// The same choices for any batch size: they depend on the seed only.
+/// Choices are the same for any batch size: they depend on the seed only.
 class RandomProgram {
  public:
   RandomProgram(unsigned seed, std::int64_t n) : random_(seed), n_(n) {

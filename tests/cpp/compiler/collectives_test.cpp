@@ -85,7 +85,8 @@ TEST_F(Collectives, ASumBeginsBehindWhatTouchesItsGradients) {
         EXPECT_LT(id, start);
       }
     }
-    // At once: what follows the first sums is still the gradient.
+    // The sums begin at once: what follows the first ones is still the
+    // gradient.
     EXPECT_EQ(a.program.node(start).phase, Phase::Gradient);
   }
   EXPECT_EQ(a.program.node(starts.front() + 1).phase, Phase::Gradient);

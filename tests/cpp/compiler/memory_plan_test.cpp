@@ -159,7 +159,8 @@ std::size_t optimal_arena(const Lifetimes& lifetimes) {
   return best;
 }
 
-/// From the environment, or new in every run; printed with each failure.
+/// The seed is from the environment, or new in every run; each failure prints
+/// it.
 unsigned seed() {
   static const unsigned value = [] {
     const char* text = std::getenv("TRAINGRAPH_SEED");

@@ -185,7 +185,7 @@ TEST_F(PlanCheck, FreedBytesAreDead) {
   expect(bad, "which the host reads");
 }
 
-// By an update that waits for the others of its phase.
+// An update reads it that waits for the others of its phase.
 TEST(PlanCheckPhases, WhatIsReadAtTheEndStaysThroughTheReadersPhase) {
   Lowered l;
   const StorageId p = l.storage("P", 64, Role::Variable), x = l.storage("x"),

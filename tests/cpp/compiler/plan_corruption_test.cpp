@@ -16,7 +16,8 @@ namespace {
 using testing::Lowered;
 using testing::PlanOracle;
 
-/// From the environment, or new in every run; printed with each failure.
+/// The seed is from the environment, or new in every run; each failure prints
+/// it.
 unsigned seed() {
   static const unsigned value = [] {
     const char* text = std::getenv("TRAINGRAPH_SEED");
@@ -143,7 +144,7 @@ TEST_F(CorruptedPlans, ASwappedOrderIsFound) {
 TEST_F(CorruptedPlans, AShortenedLifetimeIsFound) {
   const int found = count_found([](auto& p, Plan& plan, auto& random) {
     if (plan.lifetimes.empty()) return;
-    // What a planner would make of it that forgot a reader.
+    // Makes the plan of a planner that forgot a reader.
     std::vector<Lifetime> lifetimes = plan.lifetimes;
     Lifetime& shorter = lifetimes[random() % lifetimes.size()];
     if (shorter.last == shorter.first) return;

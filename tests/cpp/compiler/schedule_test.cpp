@@ -133,7 +133,7 @@ TEST(PlanTest, PersistentStorageIsNotInTheArena) {
 TEST(PlanTest, AStepLetsGradientsDieEarly) {
   TwoMatrices l;
   const Plan step = l.plan();
-  // At gradient_w: h, y, dw. Then y, dw, dh; then dh, dv.
+  // Alive at gradient_w are h, y, dw, then y, dw, dh, then dh, dv.
   EXPECT_EQ(step.memory.live_peak_bytes, 3 * 64u);
   EXPECT_EQ(step.memory.arena_bytes, 3 * 64u);
   EXPECT_EQ(step.memory.unplanned_bytes, 5 * 64u);

@@ -35,9 +35,9 @@ inline constexpr int kDigits<float16> = 11;
 /// Half a unit in the last place; below the normal numbers, of the least one.
 template <class T>
 double one_rounding(double exact) {
-  constexpr int kLeast = kTypeOf<T> == DataType::Float16 ? -14 : -126;
-  const int exponent = exact == 0 ? kLeast : std::ilogb(exact);
-  return std::exp2(std::max(exponent, kLeast) - kDigits<T>);
+  constexpr int kMin = kTypeOf<T> == DataType::Float16 ? -14 : -126;
+  const int exponent = exact == 0 ? kMin : std::ilogb(exact);
+  return std::exp2(std::max(exponent, kMin) - kDigits<T>);
 }
 
 /// A sum in double, and the size of its terms: what float32 arithmetic may be

@@ -28,7 +28,7 @@ std::vector<Floats> alone(const RankOptions& options) {
   return net.values();
 }
 
-/// What each rank ends with.
+/// Returns what each rank ends with.
 std::vector<std::vector<Floats>> together(const RankOptions& options, Way way,
                                           const std::vector<Part>& parts) {
   const int size = static_cast<int>(parts.size());

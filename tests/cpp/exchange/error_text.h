@@ -6,8 +6,8 @@
 
 namespace traingraph::testing {
 
-/// Of the ErrorType that `call` throws; what it throws of another type is not
-/// caught.
+/// Returns the text of the ErrorType that `call` throws; what it throws of
+/// another type is not caught.
 template <class ErrorType, class Call>
 std::string text_of_error(Call&& call) {
   try {

@@ -62,7 +62,7 @@ TEST(Exchange, ADifferentCallEndsBoth) {
     });
     EXPECT_TRUE(contains(error, "different calls")) << error;
     EXPECT_TRUE(contains(error, "execute_gradient")) << error;
-    // For good.
+    // The failure is for good.
     const std::string again =
         text_of_error<StateError>([&] { net.step(0, 6).wait(); });
     EXPECT_TRUE(contains(again, "from a checkpoint")) << again;

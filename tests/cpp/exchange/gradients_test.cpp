@@ -49,7 +49,7 @@ TEST(ExchangedGradients, AreSentAfterAllThatReadsThem) {
 TEST(ExchangedGradients, HaveZerosBetweenThem) {
   RankOptions options;
   options.compile.data_parallel.on_bucket = [](const GradientBucket& bucket) {
-    // Of 21, 3, 35 and 7 floats, each rounded up to 16.
+    // The gradients have 21, 3, 35 and 7 floats, each rounded up to 16.
     const auto values = bucket.values;
     ASSERT_EQ(values.size(), 32u + 16 + 48 + 7);
     for (const auto& [first, last] : {std::pair(21, 32), {35, 48}, {83, 96}}) {
@@ -92,7 +92,7 @@ TEST(ExchangedGradients, OfTheUserAreAveragedToo) {
     };
     ThreadGroup group(2);
     on_each_rank(2, [&](int rank) { values[rank] = train(group[rank]); });
-    // The same samples on both ranks: their mean is that of one.
+    // Both ranks have the same samples, so their mean is that of one.
     ThreadGroup one(1);
     expect_near(values[0], train(one[0]), 1e-6);
     EXPECT_EQ(values[0], values[1]);

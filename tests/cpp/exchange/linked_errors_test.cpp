@@ -32,8 +32,8 @@ TEST(LinkedRankErrors, NameBothGraphsOfDifferentCalls) {
       EXPECT_TRUE(contains(error, "graph 1 (")) << error;
       EXPECT_TRUE(contains(error, "graph 2 (")) << error;
       EXPECT_TRUE(contains(error, "rank " + std::to_string(1 - rank))) << error;
-      // For all graphs, and for good; the first that would use what has failed
-      // has the error of that.
+      // It fails for all graphs, and for good; the first that would use what
+      // has failed has the error of that.
       EXPECT_THROW(net.step(*net.one, {0, 6}).wait(), StateError);
       for (TrainingGraph* t : {&*net.one, &*net.other}) {
         const std::string again =

@@ -28,7 +28,7 @@ class HostBetween : public LinkedParts {
     back.emplace(std::vector{b}, loss(), optimizer());
     back->add_inputs({{"middle", middle}}, {{"label", label}});
     back->compile(device_, options_.compile);
-    // Of the whole batch, as they come.
+    // Gradients are of the whole batch, as they come.
     options_.compile.data_parallel.gradients_of_ranks =
         GradientAccumulation::Sum;
     front->compile(device_, options_.compile);
@@ -79,7 +79,7 @@ TEST(LinkedRanks, TrainWithHostCodeBetweenGraphs) {
       values[rank] = net.values();
     });
     for (const auto& of_rank : values) EXPECT_EQ(of_rank, values.front());
-    // As in linked_test.cpp.
+    // The bound is that of linked_test.cpp.
     expect_all_near(values.front(), whole.values(), 1e-6);
   }
 }

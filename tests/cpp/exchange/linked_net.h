@@ -27,8 +27,8 @@ inline LinkedOptions linked_rank(LinkedOptions options,
   return options;
 }
 
-/// What graphs of several kinds are made of: 12 samples of 7 numbers,
-/// parameters of which shares cut some.
+/// Graphs of several kinds are made of 12 samples of 7 numbers, and parameters
+/// of which shards cut some.
 class LinkedParts {
  public:
   static constexpr std::int64_t kSamples = 12, kWidth = 7;
@@ -39,7 +39,7 @@ class LinkedParts {
     timeout = std::min(timeout, 20.0);
   }
 
-  /// Of data that is the same on all ranks.
+  /// Takes rows of data that is the same on all ranks.
   static TensorData rows(const Floats& of, Part part) {
     return SmallNet::rows(of, kWidth, part.begin, part.count);
   }

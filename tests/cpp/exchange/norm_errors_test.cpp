@@ -38,7 +38,7 @@ class Silent : public Forwarding {
           DeviceError(ErrorInfo{.what = "this rank gave up"})));
     }
   }
-  /// From now on.
+  /// Fails after so many gathers from now on.
   void come_to(int num_gathers) { left_ = num_gathers + 1; }
 
  private:
@@ -98,7 +98,7 @@ TEST(SynchronizedBatchNorm, ADifferentCallEndsBothBeforeStatisticsMix) {
   });
 }
 
-/// Which is a call of all ranks then.
+/// All ranks make this call then.
 TEST(SynchronizedBatchNorm, AForwardPassNeedsAllRanks) {
   ThreadGroup group(2);
   NormNet whole(NormOptions{});

@@ -41,7 +41,7 @@ class NormNet {
     t->add_inputs({{"x", x}}, {{"label", label}});
     options.compile.compute_all_gradients = true;
     t->compile(rank_device(), options.compile);
-    // Or ranks and one process would leave out other updates before gradients
+    // Ranks and one process would else leave out other updates before gradients
     // are finite.
     if (options.compile.precision == Precision::MixedFloat16) {
       t->set_loss_scale(256);
@@ -73,7 +73,7 @@ class NormNet {
     for (const Tensor& tensor : running_) all.push_back(read(tensor));
     return all;
   }
-  /// Of the samples of the last pass.
+  /// Reads the input gradient of the samples of the last pass.
   Floats input_gradient(std::int64_t count) const {
     Floats values = read(t->gradient_tensor(x));
     values.resize(static_cast<std::size_t>(count * kSize));

@@ -250,7 +250,7 @@ struct OneNorm {
   std::optional<TrainingGraph> t;
 };
 
-/// The same in float64, of the definitions.
+/// Computes the definitions in float64.
 std::vector<Doubles> normalized(const Floats& x, const Floats& labels) {
   using N = OneNorm;
   const double n = N::kSamples * N::kInner;

@@ -67,7 +67,7 @@ TEST(Scaling, LatencyCountsByRounds) {
 }
 
 TEST(Scaling, LargeBucketsGoInParts) {
-  // Of 2 (n - 1) / n of the bytes, instead of log2(n) times all.
+  // Each rank sends 2 (n - 1) / n of the bytes, instead of log2(n) times all.
   Profile one = tables<Profile>();
   one.buckets.resize(1);
   const double announced = 80 * 1023 / 100.0;

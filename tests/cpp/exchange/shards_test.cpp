@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optimizers that several ranks share out, beside ranks that each have all.
+// Optimizers that several ranks shard, beside ranks that each have all.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -44,16 +44,16 @@ TEST(OptimizerShards, AreOfOneSizeAndCoverAll) {
     std::vector<std::int64_t> covered(sizes.size(), 0);
     std::int64_t most = 0;
     for (int rank = 0; rank < num_ranks; ++rank) {
-      const OptimizerShards shares(sizes, rank, num_ranks);
+      const OptimizerShards parts(sizes, rank, num_ranks);
       std::int64_t share = 0;
       int num_cut = 0;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const ElementRange range = shares.own(i);
+        const ElementRange range = parts.own(i);
         EXPECT_EQ(range.empty() ? covered[i] : range.begin, covered[i]);
         if (range.empty()) continue;
         covered[i] = range.end;
         share += range.size();
-        num_cut += shares.cuts(i) ? 1 : 0;
+        num_cut += parts.cuts(i) ? 1 : 0;
       }
       EXPECT_LE(num_cut, 2);
       most = std::max(most, share);
@@ -208,7 +208,7 @@ TEST(ShardedOptimizer, SpreadsOneLargeTable) {
   }
 }
 
-/// Frozen layers are no part of any share.
+/// Frozen layers are no part of any shard.
 TEST(ShardedOptimizer, SharesOutWhatIsTrained) {
   RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   options.stops_at_hidden = true;
@@ -216,7 +216,7 @@ TEST(ShardedOptimizer, SharesOutWhatIsTrained) {
   ThreadGroup group(3);
   on_each_rank(3, [&](int rank) {
     RankNet net(with_rank(options, group, rank));
-    // Of 21 and 3 floats.
+    // The rank has buffers of 21 and 3 floats.
     EXPECT_EQ(net.t->memory().optimizer_bytes, 2u * 64);
     net.step(0, 4).wait();
   });
@@ -272,7 +272,7 @@ TEST_F(Checkpoints, AreWholeAndLoadIntoAnyNumberOfRanks) {
   }
   for (int size = 1; size <= 3; ++size) {
     for (const bool shards : {true, false}) {
-      SCOPED_TRACE(std::to_string(size) + (shards ? " shares" : " wholes"));
+      SCOPED_TRACE(std::to_string(size) + (shards ? " shards" : " wholes"));
       ThreadGroup group(size);
       std::vector<std::vector<Floats>> next(static_cast<std::size_t>(size));
       on_each_rank(size, [&](int rank) {

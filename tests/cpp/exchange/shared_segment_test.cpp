@@ -158,7 +158,7 @@ TEST(SharedSegment, ARankThatGivesUpEndsTheOthers) {
     Floats values(10, 1.0f);
     segments[rank].all_reduce(values, spin);  // before it gave up: that counts
     EXPECT_EQ(values, Floats(10, 3.0f));
-    if (rank == 1) return segments[rank].give_up();
+    if (rank == 1) return segments[rank].abort();
     const std::string error = text_of_error<DeviceError>(
         [&] { segments[rank].all_reduce(values, spin); });
     EXPECT_TRUE(contains(error, "rank 1 has failed")) << error;

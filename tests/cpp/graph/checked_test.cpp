@@ -12,35 +12,35 @@
 namespace traingraph {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr auto kMostBytes = static_cast<std::size_t>(kMost);
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+constexpr auto kMaxBytes = static_cast<std::size_t>(kMax);
 
 TEST(Checked, SizesAreExactUpTo63Bits) {
-  EXPECT_EQ(checked_add(kMost - 1, std::int64_t{1}, "x"), kMost);
-  EXPECT_EQ(checked_add(kLeast, kMost, "x"), -1);
-  EXPECT_EQ(checked_multiply(kMost / 3, std::int64_t{3}, "x"), kMost / 3 * 3);
-  EXPECT_THROW(checked_add(kMost, std::int64_t{1}, "x"), ShapeError);
-  EXPECT_THROW(checked_add(kLeast, std::int64_t{-1}, "x"), ShapeError);
-  EXPECT_THROW(checked_multiply(kMost, std::int64_t{2}, "x"), ShapeError);
-  EXPECT_THROW(checked_multiply(kLeast, std::int64_t{-1}, "x"), ShapeError);
+  EXPECT_EQ(checked_add(kMax - 1, std::int64_t{1}, "x"), kMax);
+  EXPECT_EQ(checked_add(kMin, kMax, "x"), -1);
+  EXPECT_EQ(checked_multiply(kMax / 3, std::int64_t{3}, "x"), kMax / 3 * 3);
+  EXPECT_THROW(checked_add(kMax, std::int64_t{1}, "x"), ShapeError);
+  EXPECT_THROW(checked_add(kMin, std::int64_t{-1}, "x"), ShapeError);
+  EXPECT_THROW(checked_multiply(kMax, std::int64_t{2}, "x"), ShapeError);
+  EXPECT_THROW(checked_multiply(kMin, std::int64_t{-1}, "x"), ShapeError);
 }
 
 TEST(Checked, BytesAreExactUpTo63Bits) {
-  EXPECT_EQ(checked_add(kMostBytes - 1, std::size_t{1}, "x"), kMostBytes);
-  EXPECT_EQ(checked_align(kMostBytes - 63, 64, "x"), kMostBytes - 63);
+  EXPECT_EQ(checked_add(kMaxBytes - 1, std::size_t{1}, "x"), kMaxBytes);
+  EXPECT_EQ(checked_align(kMaxBytes - 63, 64, "x"), kMaxBytes - 63);
   EXPECT_EQ(checked_align(1, 64, "x"), 64u);
   EXPECT_EQ(checked_align(0, 64, "x"), 0u);
-  EXPECT_EQ(checked_bytes<float>(kMost / 4, "x"), kMostBytes / 4 * 4);
-  EXPECT_THROW(checked_add(kMostBytes, std::size_t{1}, "x"), OutOfMemoryError);
-  EXPECT_THROW(checked_align(kMostBytes, 64, "x"), OutOfMemoryError);
-  EXPECT_THROW(checked_bytes<float>(kMost / 2, "x"), OutOfMemoryError);
+  EXPECT_EQ(checked_bytes<float>(kMax / 4, "x"), kMaxBytes / 4 * 4);
+  EXPECT_THROW(checked_add(kMaxBytes, std::size_t{1}, "x"), OutOfMemoryError);
+  EXPECT_THROW(checked_align(kMaxBytes, 64, "x"), OutOfMemoryError);
+  EXPECT_THROW(checked_bytes<float>(kMax / 2, "x"), OutOfMemoryError);
   EXPECT_THROW(checked_bytes<float>(-1, "x"), OutOfMemoryError);
 }
 
 TEST(Checked, MessagesNameTheQuantity) {
   try {
-    checked_add(kMost, std::int64_t{2}, "a padded axis");
+    checked_add(kMax, std::int64_t{2}, "a padded axis");
     ADD_FAILURE();
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(),

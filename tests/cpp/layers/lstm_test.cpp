@@ -111,7 +111,7 @@ TEST(LstmLayer, RefusesOptions) {
             "hidden_size is out of range");
   EXPECT_EQ(refuses([](D& d) { d.layer_count = -1; }),
             "layer_count is out of range");
-  EXPECT_EQ(refuses([](D& d) { d.layer_count = D::kMostLayers + 1; }),
+  EXPECT_EQ(refuses([](D& d) { d.layer_count = D::kMaxLayers + 1; }),
             "layer_count is out of range");
   EXPECT_EQ(refuses([](D& d) { d.dropout = 0.5f; }), "dropout is out of range");
   EXPECT_EQ(
@@ -221,13 +221,13 @@ TEST(SequenceTensors, AreMadeLikeOtherTensors) {
 }
 
 TEST(SequenceTensors, HaveABound) {
-  constexpr std::int64_t kMost = SequenceDescriptor::kMost;
+  constexpr std::int64_t kMax = SequenceDescriptor::kMax;
   using S = SequenceDescriptor;
   error_of<ShapeError>([] { S::of_length(1, 1, std::int64_t{1} << 40); });
   error_of<ShapeError>([] { S::of_length(std::int64_t{1} << 40, 1, 1); });
-  error_of<ShapeError>([] { S::of_length(kMost + 1, 1, 1); });
-  const auto longest = S::of_length(kMost, 1, 1);
-  EXPECT_EQ(std::ssize(longest.batch_size_per_sequence_step()), kMost);
+  error_of<ShapeError>([] { S::of_length(kMax + 1, 1, 1); });
+  const auto longest = S::of_length(kMax, 1, 1);
+  EXPECT_EQ(std::ssize(longest.batch_size_per_sequence_step()), kMax);
 }
 
 TEST(SequenceTensors, RefuseLengthsThatDoNotFit) {

@@ -151,8 +151,8 @@ TEST(Optimizers, RefuseBadHyperParameters) {
   SGD sgd(0.1f);
   EXPECT_THROW(sgd.set_learning_rate(INFINITY), InvalidArgument);
   EXPECT_THROW(sgd.set_time_step(0), InvalidArgument);
-  sgd.set_time_step(kMostTimeSteps);
-  EXPECT_THROW(sgd.set_time_step(kMostTimeSteps + 1), InvalidArgument);
+  sgd.set_time_step(kMaxTimeSteps);
+  EXPECT_THROW(sgd.set_time_step(kMaxTimeSteps + 1), InvalidArgument);
 }
 
 }  // namespace

@@ -13,14 +13,14 @@
 namespace traingraph::metal {
 namespace {
 
-constexpr std::size_t kMost = 16;
+constexpr std::size_t kMax = 16;
 
 /// All of a buffer of 104 bytes of 1, after blits in pieces of `longest`.
 std::vector<std::uint8_t> after(
     std::size_t longest,
     const std::function<void(id<MTLBlitCommandEncoder>, const GpuLimits&,
                              id<MTLBuffer>, id<MTLBuffer>)>& encode) {
-  const emulator::Imitation imitation({.max_blit_bytes = kMost});
+  const emulator::Imitation imitation({.max_blit_bytes = kMax});
   GpuLimits limits;
   limits.max_blit_bytes = longest;
   @autoreleasepool {
@@ -57,17 +57,17 @@ TEST(Blits, LoseTheEndOfLargeCopies) {
   const auto copy = [](auto blit, const auto& limits, auto from, auto to) {
     blit_copy(blit, limits, {from, 0}, {to, 4}, 60);
   };
-  EXPECT_EQ(after(1 << 20, copy), expected(kMost, 7));
-  EXPECT_EQ(after(kMost, copy), expected(60, 7));
-  EXPECT_EQ(after(kMost - 1, copy), expected(60, 7));  // pieces of 12
+  EXPECT_EQ(after(1 << 20, copy), expected(kMax, 7));
+  EXPECT_EQ(after(kMax, copy), expected(60, 7));
+  EXPECT_EQ(after(kMax - 1, copy), expected(60, 7));  // pieces of 12
 }
 
 TEST(Blits, LoseTheEndOfLargeFills) {
   const auto fill = [](auto blit, const auto& limits, auto, auto to) {
     blit_fill(blit, limits, {to, 4}, 100, 0xff);
   };
-  EXPECT_EQ(after(1 << 20, fill), expected(kMost, 0xff));
-  EXPECT_EQ(after(kMost, fill), expected(100, 0xff));
+  EXPECT_EQ(after(1 << 20, fill), expected(kMax, 0xff));
+  EXPECT_EQ(after(kMax, fill), expected(100, 0xff));
 }
 
 TEST(Blits, ArePiecesOfTwoGigabytes) {

@@ -14,11 +14,11 @@ namespace {
 using emulator::Imitation;
 using metal::GpuLimits;
 
-constexpr std::int64_t kLongest = 5;
+constexpr std::int64_t kMax = 5;
 
 void tile(GpuLimits& limits) {
-  limits.max_matmul_rows = kLongest;
-  limits.max_matmul_extent = kLongest - 1;
+  limits.max_matmul_rows = kMax;
+  limits.max_matmul_extent = kMax - 1;
 }
 
 Operand operand(const Shape& shape, int period) {
@@ -29,7 +29,7 @@ TEST(HardwareProducts, AreWrongWhenTheyAreLarge) {
   const auto gpu = gpu_with([](auto&) {});
   const std::vector<Operand> operands{operand({9, 2}, 7), operand({2, 3}, 9)};
   expect_exact(gpu, OpKind::MatMul, MatMulAttrs{}, operands);
-  const Imitation imitation({.max_product_extent = kLongest});
+  const Imitation imitation({.max_product_extent = kMax});
   EXPECT_NE(
       run_op_in(gpu, OpKind::MatMul, MatMulAttrs{}, operands),
       run_op_on(DeviceType::CPU, OpKind::MatMul, MatMulAttrs{}, operands));
@@ -37,7 +37,7 @@ TEST(HardwareProducts, AreWrongWhenTheyAreLarge) {
 
 TEST(HardwareProducts, AreTiledInAllExtents) {
   const auto gpu = gpu_with(tile);
-  const Imitation imitation({.max_product_extent = kLongest});
+  const Imitation imitation({.max_product_extent = kMax});
   const unsigned seed = std::random_device{}();
   std::mt19937 random(seed);
   const auto pick = [&](int most) {

@@ -12,7 +12,7 @@ namespace {
 
 using emulator::Imitation;
 
-constexpr std::int64_t kMost = 1024;
+constexpr std::int64_t kMax = 1024;
 
 std::shared_ptr<DeviceContext> gpu_of(std::size_t max_tensor_bytes) {
   return gpu_with([&](metal::GpuLimits& limits) {
@@ -26,9 +26,9 @@ const std::vector<Operand> kBroadcast{{{8, 1, 1, 8}, {1, 2}},
                                       {{1, 8, 8, 1}, {3, 4}}};
 
 TEST(HardwareSizes, InsideOfANodeAreRefused) {
-  const Imitation imitation({.max_tensor_bytes = kMost});
+  const Imitation imitation({.max_tensor_bytes = kMax});
   try {
-    run_op_in(gpu_of(kMost), OpKind::MatMul, MatMulAttrs{}, kBroadcast);
+    run_op_in(gpu_of(kMax), OpKind::MatMul, MatMulAttrs{}, kBroadcast);
     FAIL() << "nothing was refused";
   } catch (const UnsupportedError& error) {
     EXPECT_EQ(error.op(), "matmul");
@@ -39,15 +39,15 @@ TEST(HardwareSizes, InsideOfANodeAreRefused) {
 }
 
 TEST(HardwareSizes, ThatJustFitRun) {
-  const Imitation imitation({.max_tensor_bytes = 2 * kMost});
-  expect_exact(gpu_of(2 * kMost), OpKind::MatMul, MatMulAttrs{}, kBroadcast);
+  const Imitation imitation({.max_tensor_bytes = 2 * kMax});
+  expect_exact(gpu_of(2 * kMax), OpKind::MatMul, MatMulAttrs{}, kBroadcast);
 }
 
 TEST(HardwareSizesDeathTest, EndTheProcessWhenNobodyLooks) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
-        const Imitation imitation({.max_tensor_bytes = kMost});
+        const Imitation imitation({.max_tensor_bytes = kMax});
         run_op_in(gpu_of(std::size_t{1} << 32), OpKind::MatMul, MatMulAttrs{},
                   kBroadcast);
       },

@@ -35,13 +35,13 @@ std::vector<std::set<std::int64_t>> samples(std::int64_t in,
 /// Calls f with every window up to a size that reads some sample everywhere.
 template <class F>
 void for_each_window(F f) {
-  constexpr std::int64_t kMost = 5;
-  for (std::int64_t in = 1; in <= kMost; ++in) {
-    for (std::int64_t kernel = 1; kernel <= kMost; ++kernel) {
+  constexpr std::int64_t kMax = 5;
+  for (std::int64_t in = 1; in <= kMax; ++in) {
+    for (std::int64_t kernel = 1; kernel <= kMax; ++kernel) {
       for (std::int64_t stride = 1; stride <= 3; ++stride) {
-        for (std::int64_t dilation = 1; dilation <= kMost; ++dilation) {
-          for (std::int64_t before = 0; before <= 2 * kMost; ++before) {
-            for (std::int64_t after = 0; after <= 2 * kMost; ++after) {
+        for (std::int64_t dilation = 1; dilation <= kMax; ++dilation) {
+          for (std::int64_t before = 0; before <= 2 * kMax; ++before) {
+            for (std::int64_t after = 0; after <= 2 * kMax; ++after) {
               const AxisWindow window{kernel, stride, dilation};
               const AxisPadding padding{before, after};
               if (window_count(in, window, padding) == 0) continue;

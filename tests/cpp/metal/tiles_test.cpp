@@ -7,16 +7,15 @@ namespace traingraph::metal {
 namespace {
 
 using Tiles = std::vector<Tile>;
-constexpr std::int64_t kLongest = 32766;
+constexpr std::int64_t kMax = 32766;
 
 TEST(Tiles, SmallExtentIsOneTile) {
-  EXPECT_EQ(tiles_of(1, kLongest), (Tiles{{0, 1}}));
-  EXPECT_EQ(tiles_of(kLongest, kLongest), (Tiles{{0, kLongest}}));
+  EXPECT_EQ(tiles_of(1, kMax), (Tiles{{0, 1}}));
+  EXPECT_EQ(tiles_of(kMax, kMax), (Tiles{{0, kMax}}));
 }
 
 TEST(Tiles, LargerExtentsAreCutEvenly) {
-  EXPECT_EQ(tiles_of(kLongest + 1, kLongest),
-            (Tiles{{0, 16383}, {16383, 16384}}));
+  EXPECT_EQ(tiles_of(kMax + 1, kMax), (Tiles{{0, 16383}, {16383, 16384}}));
 }
 
 TEST(Tiles, AnotherLimitCutsElsewhere) {
@@ -27,11 +26,11 @@ TEST(Tiles, AnotherLimitCutsElsewhere) {
 TEST(Tiles, CoverEveryExtentInOrder) {
   for (std::int64_t extent : {65532, 65533, 65534, 100000, 1 << 20, 10000019}) {
     std::int64_t end = 0;
-    const Tiles tiles = tiles_of(extent, kLongest);
+    const Tiles tiles = tiles_of(extent, kMax);
     for (const Tile& tile : tiles) {
       EXPECT_EQ(tile.start, end);
       EXPECT_GT(tile.length, 0);
-      EXPECT_LE(tile.length, kLongest);
+      EXPECT_LE(tile.length, kMax);
       EXPECT_LE(std::abs(tile.length - tiles[0].length), 1);
       end += tile.length;
     }

@@ -18,7 +18,7 @@ UpdateTask plain_task(std::int64_t count, Kernel kernel = Kernel::SgdUpdate,
 }
 
 TEST(UpdateLaunches, TakeAsManyTensorsAsATableHolds) {
-  static_assert(kMostUpdateTensors == 64);
+  static_assert(kMaxUpdateTensors == 64);
   for (int count : {1, 63, 64, 65, 200}) {
     std::vector<UpdateTask> tasks(count, plain_task(5));
     const auto launches = plan_updates(tasks);
@@ -26,7 +26,7 @@ TEST(UpdateLaunches, TakeAsManyTensorsAsATableHolds) {
     std::size_t num_tensors = 0;
     for (const UpdateLaunch& launch : launches) {
       EXPECT_EQ(launch.params.num_tensors, launch.tensors.size());
-      EXPECT_LE(launch.tensors.size() * sizeof(UpdateTensor), kMostTableBytes);
+      EXPECT_LE(launch.tensors.size() * sizeof(UpdateTensor), kMaxTableBytes);
       num_tensors += launch.tensors.size();
     }
     EXPECT_EQ(num_tensors, static_cast<std::size_t>(count));
@@ -58,18 +58,18 @@ TEST(UpdateLaunches, DoSumsBeforeUpdatesReadThem) {
 
 // Positions of threads are 32 bits, whatever there is to update.
 TEST(UpdateLaunches, NumberNoMoreThreadsThanFit) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 31;
-  const auto launches = plan_updates(std::vector(10, plain_task(kLargest)));
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;
+  const auto launches = plan_updates(std::vector(10, plain_task(kMax)));
   EXPECT_EQ(launches.size(), 3u);
   for (const UpdateLaunch& launch : launches) {
-    EXPECT_LE(launch.num_chunks * kUpdateChunkThreads, kLargest);
+    EXPECT_LE(launch.num_chunks * kUpdateChunkThreads, kMax);
     for (const UpdateTensor& tensor : launch.tensors) {
       EXPECT_EQ(tensor.count, std::uint32_t{1} << 31);
     }
   }
   Program program;
-  const ValueId p = program.add_value(Role::Variable, {{kLargest + 1}}, "p");
-  const ValueId g = program.add_value(Role::Input, {{kLargest + 1}}, "g");
+  const ValueId p = program.add_value(Role::Variable, {{kMax + 1}}, "p");
+  const ValueId g = program.add_value(Role::Input, {{kMax + 1}}, "g");
   const ValueId hyperparameters =
       program.add_value(Role::Input, {{4}}, "hyperparameters");
   program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},

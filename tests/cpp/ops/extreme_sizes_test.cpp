@@ -23,8 +23,8 @@ namespace {
 
 constexpr int kTrialsPerOp = 400;
 /// What is lowered and planned, and what is run.
-constexpr std::size_t kMostLoweredBytes = std::size_t{1} << 22;
-constexpr std::size_t kMostRunBytes = std::size_t{1} << 16;
+constexpr std::size_t kMaxLoweredBytes = std::size_t{1} << 22;
+constexpr std::size_t kMaxRunBytes = std::size_t{1} << 16;
 
 unsigned seed_of_this_run() {
   const char* text = std::getenv("TRAINGRAPH_TEST_SEED");
@@ -43,8 +43,8 @@ class Extremes {
     constexpr std::int64_t kBases[] = {
         0,          kOne << 16, kOne << 31, kOne << 32,    kOne << 45,
         kOne << 47, kOne << 61, kOne << 62, -(kOne << 31), -(kOne << 62)};
-    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-    if (one_in(8)) return one_in(2) ? kMost : -kMost - 1;
+    constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+    if (one_in(8)) return one_in(2) ? kMax : -kMax - 1;
     const auto base = kBases[random_() % std::size(kBases)];
     return base - 1 + static_cast<std::int64_t>(random_() % 3);
   }
@@ -158,13 +158,13 @@ void attempt(Extremes& extremes, const OpDef& op) {
     }
     const std::size_t largest = largest_value(program);
     ASSERT_LE(largest, std::size_t{1} << 47);
-    if (largest > kMostLoweredBytes) return;
+    if (largest > kMaxLoweredBytes) return;
     ProgramRun run(program);
     const Plan plan = make_plan(program, run.lowered(), {});
     for (const Storage& storage : run.lowered().storages) {
       ASSERT_LE(storage.bytes, plan.memory.unplanned_bytes + largest);
     }
-    if (largest > kMostRunBytes) return;
+    if (largest > kMaxRunBytes) return;
     run.run();
     ASSERT_TRUE(run.has_intact_guards());
   } catch (const InternalError&) {

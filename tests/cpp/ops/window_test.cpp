@@ -265,12 +265,12 @@ TEST(HasEmptyWindow, AgreesWhereTapsAreFurtherApartThanTheImageIsLong) {
 
 TEST(EmptyWindow, IsFoundAmongBillionsOfTaps) {
   // Straddles an image of all but one residue: the last of many windows misses.
-  constexpr std::int64_t kMost = kLargestWindow;
-  EXPECT_TRUE(has_empty_window(kMost - 1, {.kernel = 2, .dilation = kMost},
-                               {kMost, kMost}));
-  EXPECT_FALSE(has_empty_window(
-      kMost - 1, {.kernel = 2, .stride = kMost, .dilation = kMost},
-      {kMost, kMost - 1}));
+  constexpr std::int64_t kMax = kMaxWindow;
+  EXPECT_TRUE(has_empty_window(kMax - 1, {.kernel = 2, .dilation = kMax},
+                               {kMax, kMax}));
+  EXPECT_FALSE(has_empty_window(kMax - 1,
+                                {.kernel = 2, .stride = kMax, .dilation = kMax},
+                                {kMax, kMax - 1}));
 }
 
 TEST(EmptyWindow, IsFoundAmongBillions) {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-/// On a device whose memory the host sees, and on one without.
+/// Tests run on a device whose memory the host sees, and on one without.
 class ArenaGroupTest : public ::testing::TestWithParam<bool> {
  protected:
   std::shared_ptr<ArenaStorage> place(const Tensor& tensor) {

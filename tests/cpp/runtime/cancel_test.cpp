@@ -116,13 +116,13 @@ TEST_F(Cancelling, OfAllThatAHostLanguageHasEnqueued) {
   const Execution own = step();
   std::optional<Execution> of_language;
   {
-    const Droppable scope;
+    const CancelScope scope;
     of_language = step();
   }
-  Droppable::drop_waiting();
+  CancelScope::cancel_waiting();
   std::optional<Execution> later;
   {
-    const Droppable scope;
+    const CancelScope scope;
     later = step();
   }
   gate.open();

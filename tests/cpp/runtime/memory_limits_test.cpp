@@ -79,7 +79,7 @@ void train() {
     std::fprintf(stderr, "%s\n", error.what());
     code = kOtherError;
   }
-  // Without destructors: whether they can run is not the question here.
+  // No destructors run: whether they can is not the question here.
   std::_Exit(code);
 }
 
@@ -94,7 +94,7 @@ TEST(MemoryLimitsDeathTest, EndInTypedErrors) {
   const int count = text ? std::atoi(text) : 12;
   std::mt19937 random(7);
   for (int i = 0; i < count; ++i) {
-    // Up to 192 MiB more than the process has at its start.
+    // The limit is up to 192 MiB more than the process has at its start.
     const std::size_t room = random() % (std::size_t{192} << 20);
     EXPECT_EXIT(
         train_within(room),

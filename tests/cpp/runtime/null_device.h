@@ -51,7 +51,7 @@ class Gate {
       if (at == node) pass();
     });
   }
-  /// For hooks that do more than wait.
+  /// Hooks that do more than wait make one themselves.
   Gate() = default;
   void pass() {
     if (!reached_.try_wait()) reached_.count_down();

@@ -207,7 +207,7 @@ void expect_same_bits(const std::vector<Floats>& got,
   }
 }
 
-/// The same steps in double, op by op, in memory that nothing shares.
+/// Computes the steps in double, op by op, in memory that nothing shares.
 class ReferenceSteps {
  public:
   explicit ReferenceSteps(const RandomNetwork& net)
@@ -225,7 +225,8 @@ class ReferenceSteps {
     const Program& program = assembled_.program;
     for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
          ++id) {
-      // What has no contents of its own, as the optimizer's buffers.
+      // Variables without contents of their own, as the optimizer's buffers,
+      // are zeros.
       if (program.value(id).role != Role::Variable) continue;
       values_[id] = zeros(program.shape(id));
     }

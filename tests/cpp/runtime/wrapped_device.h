@@ -73,7 +73,7 @@ class WrappedContext final : public DeviceContext {
     failing_ = std::move(label);
     countdown_ = n;
   }
-  /// From the next compile on.
+  /// Takes effect from the next compile on.
   void make_greedy(std::int64_t batch) { target_.greedy_batch = batch; }
 
   bool has_views = true;

@@ -88,7 +88,7 @@ std::optional<HalfBounds> bounds_of_steps(const Node& node,
                                           const RefTensors& inputs,
                                           DataType type, double error) {
   // The sums of changes would take minutes.
-  constexpr std::int64_t kMostOperands = 1000;
+  constexpr std::int64_t kMaxOperands = 1000;
   const Steps steps(node, inputs);
   const RoundedRun rounded =
       run_rounded(type, error, [&] { return steps.run(); });
@@ -100,7 +100,7 @@ std::optional<HalfBounds> bounds_of_steps(const Node& node,
     add_other_states(node, bounds, other.results, bounds.slack);
     return bounds;
   }
-  if (rounded.num_operands > kMostOperands || has_kink(node)) return {};
+  if (rounded.num_operands > kMaxOperands || has_kink(node)) return {};
   bounds.expected = steps.run();
   bounds.slack =
       changes_by_operands(unit_roundoff(type), [&] { return steps.run(); });
@@ -124,7 +124,7 @@ void mend_kinks(const Node& node, const RefTensors& inputs,
 /// The references of these evaluate the forward op twice for every element that
 /// they differentiate by.
 bool takes_long(const Node& node, const RefTensors& inputs) {
-  constexpr std::size_t kMostElements = 100;
+  constexpr std::size_t kMaxElements = 100;
   switch (node.op->kind) {
     case OpKind::BatchNormGradient:
     case OpKind::SampleNormGradient:
@@ -132,7 +132,7 @@ bool takes_long(const Node& node, const RefTensors& inputs) {
     case OpKind::YoloLossGradient:
     case OpKind::AttentionGradient:
       return std::ranges::any_of(inputs, [](const RefTensor& input) {
-        return input.data.size() > kMostElements;
+        return input.data.size() > kMaxElements;
       });
     default:
       return false;

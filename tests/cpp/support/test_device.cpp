@@ -54,9 +54,9 @@ Device rank_device() {
   // These devices live as long as the process, as a GPU's do. Looking for a GPU
   // is for one thread at a time, while nothing is compiled: all are made by the
   // first.
-  constexpr int kMostRanks = 6;
+  constexpr int kMaxRanks = 6;
   static auto* const all = new std::vector<std::shared_ptr<DeviceContext>>([] {
-    std::vector<std::shared_ptr<DeviceContext>> contexts(kMostRanks);
+    std::vector<std::shared_ptr<DeviceContext>> contexts(kMaxRanks);
     for (auto& context : contexts) {
       context = metal::make_context([](metal::GpuLimits&) {});
     }

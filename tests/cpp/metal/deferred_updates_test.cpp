@@ -9,14 +9,14 @@
 namespace traingraph::testing {
 namespace {
 
-class LateUpdates : public UpdateTest {
+class DeferredUpdates : public UpdateTest {
  protected:
-  LateUpdates() { emulator::commit_and_continue_every(0); }
+  DeferredUpdates() { emulator::commit_and_continue_every(0); }
 };
 
 OptimizerPtr adam() { return std::make_shared<optimizers::Adam>(0.01f); }
 
-TEST_F(LateUpdates, OfAnUpdateByItselfSayWhatMayHaveHappened) {
+TEST_F(DeferredUpdates, OfAnUpdateByItselfSayWhatMayHaveHappened) {
   for (const double max_gpu_ms : {0.0, 1e-9}) {
     for (const int commands : {0, 1, 2, 1000}) {
       Twins twins({.max_gpu_ms = max_gpu_ms}, Device::gpu(), adam);
@@ -43,7 +43,7 @@ TEST_F(LateUpdates, OfAnUpdateByItselfSayWhatMayHaveHappened) {
 }
 
 // One that the driver may end at any moment.
-TEST_F(LateUpdates, OfALongStepHaveACommandBufferOfTheirOwn) {
+TEST_F(DeferredUpdates, OfALongStepHaveACommandBufferOfTheirOwn) {
   const auto device = metal::make_context(
       [](metal::GpuLimits& limits) { limits.flops_per_second = 1; });
   ASSERT_TRUE(device);
@@ -73,7 +73,7 @@ TEST_F(LateUpdates, OfALongStepHaveACommandBufferOfTheirOwn) {
   device->drain();
 }
 
-TEST_F(LateUpdates, ThatAreCancelledWhenEncodedAreDropped) {
+TEST_F(DeferredUpdates, ThatAreCancelledWhenEncodedAreDropped) {
   SmallNet net(Device::gpu(), {}, adam()), other(Device::gpu(), {}, adam());
   for (SmallNet* each : {&net, &other}) {
     each->compile();
@@ -140,7 +140,7 @@ std::vector<Floats> predictions(const CompileOptions& options, bool is_held) {
   return all;
 }
 
-TEST_F(LateUpdates, AreSeenInOrderByAnInferenceGraph) {
+TEST_F(DeferredUpdates, AreSeenInOrderByAnInferenceGraph) {
   const std::vector<Floats> expected = predictions({}, false);
   EXPECT_NE(expected[0], expected[1]);
   EXPECT_NE(expected[1], expected[2]);
@@ -191,7 +191,7 @@ Floats linked(const Device& device, CompileOptions options, bool is_held) {
   return all;
 }
 
-TEST_F(LateUpdates, OfLinkedGraphsAreInOrder) {
+TEST_F(DeferredUpdates, OfLinkedGraphsAreInOrder) {
   const Floats expected = linked(Device::gpu(), {}, false);
   expect_near(expected, linked(composed, {}, false), 2e-5);
   expect_near(expected, linked(Device::cpu(), {}, false), 2e-5);
@@ -226,7 +226,7 @@ Floats trained(const Device& device, CompileOptions options, bool accumulates) {
   return net.parameters();
 }
 
-TEST_F(LateUpdates, TrainAsMPSGraphDoesWhereverARunIsCut) {
+TEST_F(DeferredUpdates, TrainAsMPSGraphDoesWhereverARunIsCut) {
   for (const bool accumulates : {false, true}) {
     const Floats expected = trained(Device::gpu(), {}, accumulates);
     for (const double max_gpu_ms : {0.0, 1e-9, 1e-4, 3e-4, 1e-3}) {

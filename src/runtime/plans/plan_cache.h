@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Batches: the compilations of one graph, for the compiled batch size and for
+// PlanCache: the compilations of one graph, for the compiled batch size and for
 // the smaller ones that ran last, as many as there is memory for, each bound to
-// addresses piece by piece as its segments are first run.
+// addresses piece by piece as its entry points are first run.
 #pragma once
 
 #include <array>
@@ -13,31 +13,31 @@
 
 #include "compiler/compile.h"
 #include "runtime/device/device_context.h"
-#include "runtime/plans/segment.h"
+#include "runtime/plans/entry_point.h"
 #include "traingraph/insight.h"
 
 namespace traingraph {
 
-struct BoundSegment;  // execution/bind.h
+struct BoundEntryPoint;  // execution/bind.h
 
 /// The compiled batch size, or one kind of plan for a smaller one.
 struct Specialization {
   Compilation compilation;
-  std::array<std::shared_ptr<BoundSegment>, kNumSegments> segments;
+  std::array<std::shared_ptr<BoundEntryPoint>, kNumEntryPoints> entry_points;
   std::size_t bytes = 0;  // of the host, as estimated
   std::uint64_t last_use = 0;
 };
 
-class Batches;
+class PlanCache;
 /// Throws StateError when there are none yet.
-void require_compiled(const Batches* batches, const char* call);
+void require_compiled(const PlanCache* plan_cache, const char* call);
 
-class Batches {
+class PlanCache {
  public:
   /// Compiles the declared batch size. Throws as compile_graph() does.
-  Batches(std::shared_ptr<const MergedGraph> graph,
-          std::shared_ptr<DeviceContext> context,
-          const CompilerOptions& options);
+  PlanCache(std::shared_ptr<const MergedGraph> graph,
+            std::shared_ptr<DeviceContext> context,
+            const CompilerOptions& options);
 
   const MergedGraph& graph() const { return *graph_; }
   const CompilerOptions& options() const { return options_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/plans/batches.h"
+#include "runtime/plans/plan_cache.h"
 
 #include <algorithm>
 
@@ -8,16 +8,16 @@
 
 namespace traingraph {
 
-void require_compiled(const Batches* batches, const char* call) {
-  if (batches) return;
+void require_compiled(const PlanCache* plan_cache, const char* call) {
+  if (plan_cache) return;
   throw StateError(ErrorInfo{.op = call,
                              .what = "the graph is not compiled",
                              .hint = "Call compile() first."});
 }
 
-Batches::Batches(std::shared_ptr<const MergedGraph> graph,
-                 std::shared_ptr<DeviceContext> context,
-                 const CompilerOptions& options)
+PlanCache::PlanCache(std::shared_ptr<const MergedGraph> graph,
+                     std::shared_ptr<DeviceContext> context,
+                     const CompilerOptions& options)
     : graph_(std::move(graph)),
       context_(std::move(context)),
       options_(options),
@@ -31,8 +31,8 @@ Batches::Batches(std::shared_ptr<const MergedGraph> graph,
   counts_.limit_bytes = options_.batch_plans_bytes;
 }
 
-std::shared_ptr<Specialization> Batches::find(std::int64_t batch,
-                                              PlanKind kind) {
+std::shared_ptr<Specialization> PlanCache::find(std::int64_t batch,
+                                                PlanKind kind) {
   if (batch == graph_->batch) return main_;
   const auto it = smaller_.find({batch, kind});
   if (it == smaller_.end()) return nullptr;
@@ -40,8 +40,8 @@ std::shared_ptr<Specialization> Batches::find(std::int64_t batch,
   return it->second;
 }
 
-std::shared_ptr<Specialization> Batches::add(std::int64_t batch,
-                                             PlanKind kind) {
+std::shared_ptr<Specialization> PlanCache::add(std::int64_t batch,
+                                               PlanKind kind) {
   auto made = std::make_shared<Specialization>();
   made->compilation = compile_batch(graph_, context_->target(), options_, batch,
                                     kind, &main_->compilation);
@@ -55,7 +55,7 @@ std::shared_ptr<Specialization> Batches::add(std::int64_t batch,
 }
 
 /// What is larger than all the room there is has it alone.
-void Batches::make_room(std::size_t bytes) {
+void PlanCache::make_room(std::size_t bytes) {
   while (!smaller_.empty() && counts_.bytes + bytes > counts_.limit_bytes) {
     const auto oldest = std::ranges::min_element(
         smaller_, {}, [](const auto& entry) { return entry.second->last_use; });
@@ -68,18 +68,18 @@ void Batches::make_room(std::size_t bytes) {
   }
 }
 
-bool Batches::counts_as_compile(std::int64_t batch, PlanKind kind) const {
+bool PlanCache::counts_as_compile(std::int64_t batch, PlanKind kind) const {
   return !has(batch) || evicted_.contains({batch, kind});
 }
 
-bool Batches::has(std::int64_t batch) const {
+bool PlanCache::has(std::int64_t batch) const {
   const auto it = smaller_.lower_bound({batch, PlanKind{}});
   return it != smaller_.end() && it->first.first == batch;
 }
 
-void Batches::forget_bindings() {
+void PlanCache::forget_bindings() {
   const auto forget = [](Specialization& specialization) {
-    for (auto& segment : specialization.segments) segment.reset();
+    for (auto& entry_point : specialization.entry_points) entry_point.reset();
   };
   forget(*main_);
   for (const auto& entry : smaller_) forget(*entry.second);

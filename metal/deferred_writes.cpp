@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "metal/late_changes.h"
+#include "metal/deferred_writes.h"
 
 #include <algorithm>
 
@@ -7,8 +7,9 @@
 
 namespace traingraph::metal {
 
-LateChanges::LateChanges(const Program& program, const LowerOptions& options,
-                         const std::vector<GpuUnit>& units)
+DeferredWrites::DeferredWrites(const Program& program,
+                               const LowerOptions& options,
+                               const std::vector<GpuUnit>& units)
     : program_(program),
       units_(units),
       is_one_run_(options.joins_phases || options.is_one_run) {
@@ -24,7 +25,7 @@ LateChanges::LateChanges(const Program& program, const LowerOptions& options,
 }
 
 /// `unit` may be an update of unit `number`.
-void LateChanges::note(const GpuUnit& unit, int number) {
+void DeferredWrites::note(const GpuUnit& unit, int number) {
   // What the host changes behind all updates.
   if (unit.engine == Engine::Host && !unit.updated.empty()) return;
   Last& last = lasts_[run_of(number)];
@@ -46,35 +47,35 @@ void LateChanges::note(const GpuUnit& unit, int number) {
   }
 }
 
-int LateChanges::run_of(int unit) const {
+int DeferredWrites::run_of(int unit) const {
   return is_one_run_ ? 0 : static_cast<int>(units_[unit].phase);
 }
 
-AreLate LateChanges::of(int unit) const {
+AreDeferred DeferredWrites::of(int unit) const {
   const GpuUnit& gpu_unit = units_[unit];
   const std::vector<InPlaceUpdate>& updates = gpu_unit.in_place;
-  AreLate late;
+  AreDeferred deferred;
   for (const InPlaceUpdate& update : updates) {
-    late.in_place.push_back(is_late(update, unit));
+    deferred.in_place.push_back(is_deferred(update, unit));
   }
   // Sums precede the updates that read them.
   for (std::size_t r = updates.size(); r-- > 0;) {
-    if (late.in_place[r]) continue;
+    if (deferred.in_place[r]) continue;
     for (std::size_t w = 0; w < r; ++w) {
-      if (reads_of(updates[r], updates[w])) late.in_place[w] = false;
+      if (reads_of(updates[r], updates[w])) deferred.in_place[w] = false;
     }
   }
   for (ValueId value : gpu_unit.updated) {
     bool waits = last(unit).touched[value] <= unit;
     for (std::size_t u = 0; u < updates.size(); ++u) {
-      waits = waits && (late.in_place[u] || !touches(updates[u], value));
+      waits = waits && (deferred.in_place[u] || !touches(updates[u], value));
     }
-    late.updated.push_back(waits);
+    deferred.updated.push_back(waits);
   }
-  return late;
+  return deferred;
 }
 
-bool LateChanges::is_late(const InPlaceUpdate& update, int unit) const {
+bool DeferredWrites::is_deferred(const InPlaceUpdate& update, int unit) const {
   const Node& node = program_.node(update.node);
   for (int i = 0; i < static_cast<int>(update.inputs.size()); ++i) {
     const ValueId value = update.inputs[i].value;
@@ -86,13 +87,13 @@ bool LateChanges::is_late(const InPlaceUpdate& update, int unit) const {
   return true;
 }
 
-bool LateChanges::touches(const InPlaceUpdate& update, ValueId value) const {
+bool DeferredWrites::touches(const InPlaceUpdate& update, ValueId value) const {
   return std::ranges::find(update.inputs, value,
                            &InPlaceUpdate::Input::value) != update.inputs.end();
 }
 
-bool LateChanges::reads_of(const InPlaceUpdate& reader,
-                           const InPlaceUpdate& writer) const {
+bool DeferredWrites::reads_of(const InPlaceUpdate& reader,
+                              const InPlaceUpdate& writer) const {
   const Node& node = program_.node(writer.node);
   for (int i = 0; i < static_cast<int>(writer.inputs.size()); ++i) {
     const ValueId value = writer.inputs[i].value;

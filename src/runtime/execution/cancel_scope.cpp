@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/execution/droppable.h"
+#include "runtime/execution/cancel_scope.h"
 
 #include <atomic>
 
@@ -14,17 +14,17 @@ thread_local int t_num_scopes = 0;
 
 }  // namespace
 
-Droppable::Droppable() noexcept { ++t_num_scopes; }
-Droppable::~Droppable() { --t_num_scopes; }
-void Droppable::drop_waiting() noexcept {
+CancelScope::CancelScope() noexcept { ++t_num_scopes; }
+CancelScope::~CancelScope() { --t_num_scopes; }
+void CancelScope::cancel_waiting() noexcept {
   g_num_dropped = g_num_enqueued.load();
 }
 
-std::uint64_t next_droppable() noexcept {
+std::uint64_t next_in_cancel_scope() noexcept {
   return t_num_scopes > 0 ? g_num_enqueued.fetch_add(1) + 1 : 0;
 }
 
-bool is_dropped_droppable(std::uint64_t number) noexcept {
+bool is_cancelled_by_scope(std::uint64_t number) noexcept {
   return number != 0 && number <= g_num_dropped.load();
 }
 

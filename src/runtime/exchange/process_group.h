@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Ranks: the processes behind a collective, and waits for them that end. What
-// fails, or takes longer than the deadline, ends all that follows: the others
-// may be anywhere. One thread at a time uses it.
+// ProcessGroup: the processes behind a collective, and waits for them that end.
+// What fails, or takes longer than the deadline, ends all that follows: the
+// others may be anywhere. One thread at a time uses it.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace traingraph {
 
-class Ranks {
+class ProcessGroup {
  public:
   /// Null: there is one process.
-  Ranks(std::shared_ptr<Collective> collective, double timeout);
+  ProcessGroup(std::shared_ptr<Collective> collective, double timeout);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -29,16 +29,16 @@ class Ranks {
 
   /// What fails for `other`, which has the same collective, fails for this from
   /// now on, and the other way round. Nothing is in flight.
-  void join(const Ranks& other) { failure_ = other.failure_; }
+  void join(const ProcessGroup& other) { failure_ = other.failure_; }
   /// Throws StateError once something has failed.
-  void require_whole(const char* call) const;
+  void require_healthy(const char* call) const;
   /// Until `operation` is over. `what` names it when something is wrong,
-  /// `gives_up` is asked meanwhile. Throws DeviceError, CancelledError, and
-  /// what `gives_up` throws.
+  /// `is_aborted` is asked meanwhile. Throws DeviceError, CancelledError, and
+  /// what `is_aborted` throws.
   void wait(Operation& operation, const char* call,
             const std::function<std::string()>& what,
-            const std::function<bool()>& gives_up);
-  /// From now on nothing is whole; the others notice soon.
+            const std::function<bool()>& is_aborted);
+  /// From now on the group is not healthy; the others notice soon.
   void fail(const std::exception_ptr& error) noexcept;
 
  private:

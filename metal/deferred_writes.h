@@ -11,21 +11,22 @@
 
 namespace traingraph::metal {
 
-/// Says of each of GpuUnit::updated and GpuUnit::in_place whether it is late.
-struct AreLate {
+/// Says of each of GpuUnit::updated and GpuUnit::in_place whether it is
+/// deferred.
+struct AreDeferred {
   std::vector<bool> updated, in_place;
 };
 
-/// A change is late unless a later unit of the run reads or writes the
+/// A write is deferred unless a later unit of the run reads or writes the
 /// variable, or writes what the change reads. Of one unit, what an early change
-/// reads is changed early as well. Late changes keep their order: copies first,
-/// then updates in place.
-class LateChanges {
+/// reads is changed early as well. Deferred writes keep their order: copies
+/// first, then updates in place.
+class DeferredWrites {
  public:
-  LateChanges(const Program& program, const LowerOptions& options,
-              const std::vector<GpuUnit>& units);
+  DeferredWrites(const Program& program, const LowerOptions& options,
+                 const std::vector<GpuUnit>& units);
 
-  AreLate of(int unit) const;
+  AreDeferred of(int unit) const;
 
  private:
   /// The last unit that touches or writes each value; -1: none does.
@@ -36,7 +37,7 @@ class LateChanges {
   void note(const GpuUnit& unit, int number);
   int run_of(int unit) const;
   const Last& last(int unit) const { return lasts_[run_of(unit)]; }
-  bool is_late(const InPlaceUpdate& update, int unit) const;
+  bool is_deferred(const InPlaceUpdate& update, int unit) const;
   bool touches(const InPlaceUpdate& update, ValueId value) const;
   bool reads_of(const InPlaceUpdate& reader, const InPlaceUpdate& writer) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Agreement: do all processes train the same graph, from the same state? While
+// Rendezvous: do all processes train the same graph, from the same state? While
 // nothing is in flight.
 #pragma once
 
@@ -9,30 +9,30 @@
 #include <string>
 #include <vector>
 
-#include "runtime/exchange/ranks.h"
+#include "runtime/exchange/process_group.h"
 
 namespace traingraph {
 
 /// Something that must be the same in all processes, as text.
-struct Fact {
+struct ConfigurationItem {
   std::string name;
   std::string text;
 };
 
-/// Of kHashSize bytes, the same on every machine.
-inline constexpr std::size_t kHashSize = 16;
-std::string hash_of(const std::string& text);
+/// Of kFingerprintSize bytes, the same on every machine.
+inline constexpr std::size_t kFingerprintSize = 16;
+std::string fingerprint_of(const std::string& text);
 
-class Agreement {
+class Rendezvous {
  public:
   /// Of a call, which errors name.
-  Agreement(Ranks& ranks, const char* call);
+  Rendezvous(ProcessGroup& group, const char* call);
 
   /// Are all at the same call? Throws StateError.
-  void come();
-  /// Throws the same InvalidArgument in all processes, naming the first fact in
+  void arrive();
+  /// Throws the same InvalidArgument in all processes, naming the first item in
   /// which one differs from rank 0.
-  void agree(std::span<const Fact> facts);
+  void compare(std::span<const ConfigurationItem> configuration);
   /// All get the bytes of rank `root`.
   void broadcast(std::span<std::byte> bytes, int root = 0);
   /// All get the texts of all, by rank.
@@ -47,7 +47,7 @@ class Agreement {
   void complete(const std::string& what, std::shared_ptr<const void> memory,
                 F&& start);
 
-  Ranks& ranks_;
+  ProcessGroup& group_;
   const char* call_;
   std::shared_ptr<Operation> operation_;
 };

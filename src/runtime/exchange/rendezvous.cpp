@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/exchange/agreement.h"
+#include "runtime/exchange/rendezvous.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +27,8 @@ std::string around(const std::string& text, std::size_t at) {
 }
 
 /// Throws InvalidArgument with the first difference from rank 0.
-[[noreturn]] void report_difference(const char* call, const Fact& fact,
+[[noreturn]] void report_difference(const char* call,
+                                    const ConfigurationItem& item,
                                     std::size_t rank, const std::string& text,
                                     const std::string& text_of_first) {
   const auto [a, b] = std::ranges::mismatch(text, text_of_first);
@@ -35,7 +36,7 @@ std::string around(const std::string& text, std::size_t at) {
   throw InvalidArgument(
       ErrorInfo{.op = call,
                 .node = rank_text(rank),
-                .what = fact.name + " differ between the processes",
+                .what = item.name + " differ between the processes",
                 .expected = around(text_of_first, at) + ", as rank 0 has",
                 .got = around(text, at),
                 .hint = "All processes build and compile the same graph."});
@@ -44,12 +45,12 @@ std::string around(const std::string& text, std::size_t at) {
 }  // namespace
 
 /// FNV-1a in 64 bits, in hexadecimal digits.
-std::string hash_of(const std::string& text) {
+std::string fingerprint_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
-  std::string digits(kHashSize, '0');
+  std::string digits(kFingerprintSize, '0');
   for (char& digit : digits) {
     digit = "0123456789abcdef"[hash & 15];
     hash >>= 4;
@@ -57,85 +58,85 @@ std::string hash_of(const std::string& text) {
   return digits;
 }
 
-Agreement::Agreement(Ranks& ranks, const char* call)
-    : ranks_(ranks), call_(call), operation_(std::make_shared<Operation>()) {}
+Rendezvous::Rendezvous(ProcessGroup& group, const char* call)
+    : group_(group), call_(call), operation_(std::make_shared<Operation>()) {}
 
 /// What it throws ends the others, too.
 template <class F>
-void Agreement::run(F&& f) {
-  ranks_.require_whole(call_);
+void Rendezvous::run(F&& f) {
+  group_.require_healthy(call_);
   try {
     std::forward<F>(f)([] {
       check_interrupt();
       return false;
     });
   } catch (...) {
-    ranks_.fail(std::current_exception());
+    group_.fail(std::current_exception());
     throw;
   }
 }
 
 template <class F>
-void Agreement::complete(const std::string& what,
-                         std::shared_ptr<const void> memory, F&& start) {
-  run([&](const auto& gives_up) {
+void Rendezvous::complete(const std::string& what,
+                          std::shared_ptr<const void> memory, F&& start) {
+  run([&](const auto& is_aborted) {
     operation_->begin(std::move(memory), std::forward<F>(start));
-    ranks_.wait(*operation_, call_, [&] { return what; }, gives_up);
+    group_.wait(*operation_, call_, [&] { return what; }, is_aborted);
   });
 }
 
 /// As an execution does, which another rank may be at.
-void Agreement::come() {
+void Rendezvous::arrive() {
   struct Headers {
-    CallHeader own{.segment = kNoSegment};
+    CallHeader own{.entry_point = kNoEntryPoint};
     std::vector<CallHeader> all;
   };
   const auto headers = std::make_shared<Headers>();
   std::strncpy(headers->own.call, call_, sizeof(headers->own.call) - 1);
-  headers->all.resize(static_cast<std::size_t>(ranks_.size()));
+  headers->all.resize(static_cast<std::size_t>(group_.size()));
   complete("all ranks", headers, [&](Collective::Done done) {
-    ranks_.collective().all_gather(
+    group_.collective().all_gather(
         std::as_bytes(std::span(&headers->own, 1)),
         std::as_writable_bytes(std::span(headers->all)), std::move(done));
   });
   run([&](const auto&) {
-    for (int rank = 0; rank < ranks_.size(); ++rank) {
+    for (int rank = 0; rank < group_.size(); ++rank) {
       require_same({headers->own, headers->all[static_cast<std::size_t>(rank)],
-                    ranks_.rank(), rank},
+                    group_.rank(), rank},
                    {}, call_);
     }
   });
 }
 
-void Agreement::broadcast(std::span<std::byte> bytes, int root) {
-  if (ranks_.size() == 1) return;
+void Rendezvous::broadcast(std::span<std::byte> bytes, int root) {
+  if (group_.size() == 1) return;
   // What a transport writes after the deadline must not be the caller's.
   const auto copy =
       std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
   complete("the state of " + rank_text(root), copy, [&](Collective::Done done) {
-    ranks_.collective().broadcast(*copy, root, std::move(done));
+    group_.collective().broadcast(*copy, root, std::move(done));
   });
   std::ranges::copy(*copy, bytes.begin());
 }
 
-std::vector<std::string> Agreement::gather(const std::string& text,
-                                           const std::string& what) {
-  if (ranks_.size() == 1) return {text};
+std::vector<std::string> Rendezvous::gather(const std::string& text,
+                                            const std::string& what) {
+  if (group_.size() == 1) return {text};
   struct Parts {
     std::vector<std::byte> own, all;
   };
   const auto exchanged = [&](std::span<const std::byte> bytes) {
     const auto parts = std::make_shared<Parts>();
     parts->own.assign(bytes.begin(), bytes.end());
-    parts->all.resize(bytes.size() * static_cast<std::size_t>(ranks_.size()));
+    parts->all.resize(bytes.size() * static_cast<std::size_t>(group_.size()));
     complete(what, parts, [&](Collective::Done done) {
-      ranks_.collective().all_gather(parts->own, parts->all, std::move(done));
+      group_.collective().all_gather(parts->own, parts->all, std::move(done));
     });
     return std::move(parts->all);
   };
   const std::uint64_t size = text.size();
   const auto size_bytes = exchanged(std::as_bytes(std::span(&size, 1)));
-  std::vector<std::uint64_t> sizes(static_cast<std::size_t>(ranks_.size()));
+  std::vector<std::uint64_t> sizes(static_cast<std::size_t>(group_.size()));
   std::memcpy(sizes.data(), size_bytes.data(), size_bytes.size());
   const std::uint64_t longest = std::ranges::max(sizes);
   if (longest == 0) return std::vector<std::string>(sizes.size());
@@ -151,22 +152,24 @@ std::vector<std::string> Agreement::gather(const std::string& text,
   return texts;
 }
 
-void Agreement::agree(std::span<const Fact> facts) {
-  if (ranks_.size() == 1) return;
+void Rendezvous::compare(std::span<const ConfigurationItem> configuration) {
+  if (group_.size() == 1) return;
   std::string hashes;
-  for (const Fact& fact : facts) hashes += hash_of(fact.text);
+  for (const ConfigurationItem& item : configuration) {
+    hashes += fingerprint_of(item.text);
+  }
   const auto of_ranks = gather(hashes, "what the ranks have");
-  for (std::size_t i = 0; i < facts.size(); ++i) {
+  for (std::size_t i = 0; i < configuration.size(); ++i) {
     const auto part = [&](const std::string& text) {
-      return text.substr(i * kHashSize, kHashSize);
+      return text.substr(i * kFingerprintSize, kFingerprintSize);
     };
     const auto other = std::ranges::find_if(of_ranks, [&](const auto& text) {
       return part(text) != part(of_ranks.front());
     });
     if (other == of_ranks.end()) continue;
     const auto rank = static_cast<std::size_t>(other - of_ranks.begin());
-    const auto texts = gather(facts[i].text, facts[i].name);
-    report_difference(call_, facts[i], rank, texts[rank], texts[0]);
+    const auto texts = gather(configuration[i].text, configuration[i].name);
+    report_difference(call_, configuration[i], rank, texts[rank], texts[0]);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/exchange/ranks.h"
+#include "runtime/exchange/process_group.h"
 
 #include <algorithm>
 #include <chrono>
@@ -60,16 +60,17 @@ std::int32_t count_compiled(const std::shared_ptr<Collective>& collective) {
   return 1;
 }
 
-Ranks::Ranks(std::shared_ptr<Collective> collective, double timeout)
+ProcessGroup::ProcessGroup(std::shared_ptr<Collective> collective,
+                           double timeout)
     : collective_(std::move(collective)), timeout_(timeout) {
   if (!collective_) return;
   rank_ = collective_->rank();
   size_ = collective_->size();
 }
 
-std::string Ranks::name() const { return rank_text(rank_); }
+std::string ProcessGroup::name() const { return rank_text(rank_); }
 
-void Ranks::require_whole(const char* call) const {
+void ProcessGroup::require_healthy(const char* call) const {
   const std::scoped_lock lock(failure_->mutex);
   if (!failure_->is_there) return;
   throw StateError(
@@ -80,9 +81,9 @@ void Ranks::require_whole(const char* call) const {
                 .hint = "Start all processes again from a checkpoint."});
 }
 
-void Ranks::wait(Operation& operation, const char* call,
-                 const std::function<std::string()>& what,
-                 const std::function<bool()>& gives_up) {
+void ProcessGroup::wait(Operation& operation, const char* call,
+                        const std::function<std::string()>& what,
+                        const std::function<bool()>& is_aborted) {
   Clock::time_point deadline = after(timeout_);
   const auto is_late = [&] {
     if (is_exiting()) deadline = std::min(deadline, after_exit());
@@ -92,7 +93,7 @@ void Ranks::wait(Operation& operation, const char* call,
   std::exception_ptr interrupt;
   const auto stops = [&] {
     try {
-      return is_late() || gives_up();
+      return is_late() || is_aborted();
     } catch (...) {
       interrupt = std::current_exception();
       return true;
@@ -125,7 +126,7 @@ void Ranks::wait(Operation& operation, const char* call,
               "larger collective_timeout waits longer."});
 }
 
-void Ranks::fail(const std::exception_ptr& error) noexcept {
+void ProcessGroup::fail(const std::exception_ptr& error) noexcept {
   if (!collective_) return;
   {
     const std::scoped_lock lock(failure_->mutex);

@@ -7,7 +7,7 @@
 namespace traingraph {
 
 /// For what this thread enqueues now; 0: it is not droppable.
-std::uint64_t next_droppable() noexcept;
-bool is_dropped_droppable(std::uint64_t number) noexcept;
+std::uint64_t next_in_cancel_scope() noexcept;
+bool is_cancelled_by_scope(std::uint64_t number) noexcept;
 
 }  // namespace traingraph

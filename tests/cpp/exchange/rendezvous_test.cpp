@@ -44,7 +44,7 @@ struct Branches {
   }
 };
 
-/// What two ranks throw when the second one is `other`.
+/// Expects this of two ranks when the second one is `other`.
 void expect_difference(Branches other, const std::string& what) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
@@ -56,13 +56,13 @@ void expect_difference(Branches other, const std::string& what) {
   });
 }
 
-TEST(Agreement, ComparesStopsAndConstants) {
+TEST(Rendezvous, ComparesStopsAndConstants) {
   expect_difference({.collective = {}, .stops = true},
                     "gradients that are stopped or given differ");
   expect_difference({.collective = {}, .factor = 3}, "constants differ");
 }
 
-TEST(Agreement, NoticesWhatIsSetOnOneRank) {
+TEST(Rendezvous, NoticesWhatIsSetOnOneRank) {
   for (const bool is_restored : {false, true}) {
     ThreadGroup group(2);
     on_each_rank(2, [&](int rank) {
@@ -70,7 +70,7 @@ TEST(Agreement, NoticesWhatIsSetOnOneRank) {
       net.step(0, 6).wait();
       const Tensor bias = net.t->parameters().back();
       Floats zeros(static_cast<std::size_t>(bias.shape().num_elements()));
-      // On all: their business.
+      // All ranks may set data, which is their business.
       bias.set_data(view(zeros));
       net.step(0, 6).wait();
       if (rank == 1 && is_restored) {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Entry points: the parts of a training program that one call runs.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/plan.h"
+
+namespace traingraph {
+
+/// What one execution runs.
+enum class EntryPoint : std::uint8_t {
+  Step,
+  Forward,
+  Gradient,
+  Update,
+  Inference,
+  InferenceWithoutLabels,
+};
+inline constexpr int kNumEntryPoints = 6;
+
+constexpr bool is_inference(EntryPoint entry_point) {
+  return entry_point == EntryPoint::Inference ||
+         entry_point == EntryPoint::InferenceWithoutLabels;
+}
+constexpr PlanKind plan_of(EntryPoint entry_point) {
+  if (entry_point == EntryPoint::Step) return PlanKind::Step;
+  return is_inference(entry_point) ? PlanKind::Inference : PlanKind::Phases;
+}
+constexpr bool runs_forward(EntryPoint entry_point) {
+  return entry_point != EntryPoint::Gradient &&
+         entry_point != EntryPoint::Update;
+}
+constexpr bool differentiates(EntryPoint entry_point) {
+  return entry_point == EntryPoint::Step || entry_point == EntryPoint::Gradient;
+}
+constexpr bool updates(EntryPoint entry_point) {
+  return entry_point == EntryPoint::Step || entry_point == EntryPoint::Update;
+}
+
+}  // namespace traingraph
