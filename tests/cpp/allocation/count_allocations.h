@@ -8,7 +8,7 @@
 namespace traingraph::testing {
 
 struct Allocations {
-  std::size_t ours = 0;  // and everybody else's
+  std::size_t ours = 0;       // and everybody else's
   std::size_t in_engine = 0;  // inside dnnl_primitive_execute()
   bool operator==(const Allocations&) const = default;
 };
