@@ -125,7 +125,7 @@ class TRAINGRAPH_API Tensor {
   void bind_and_write_data(const TensorData& data, const Device& device) const;
 
   /// Copies of the optimizer's newest buffers, in its order; empty before one
-  /// was compiled. Throws UnsupportedError where processes share them out.
+  /// was compiled. Throws UnsupportedError where processes shard them.
   std::vector<OptimizerData> optimizer_data() const;
   /// Keeps these on the host: an optimizer compiled later goes on from them.
   void synchronize_optimizer_data() const;

@@ -45,8 +45,8 @@ std::string fingerprint(const Graph& graph) {
   text += std::to_string(state.records.size()) + " " +
           std::to_string(state.tensors.size()) + " " +
           std::to_string(state.value_of.size()) + " " +
-          std::to_string(state.labels.size()) + " " +
-          std::to_string(state.last_label_number.size()) + " " +
+          std::to_string(state.result_names.size()) + " " +
+          std::to_string(state.last_name_number.size()) + " " +
           std::to_string(state.promoted.size()) + " " +
           std::to_string(state.num_random_streams) + " " +
           std::to_string(state.random_state) + " " +
