@@ -53,12 +53,12 @@ Data made_up_digits(int num_samples) {
   return data;
 }
 
-/// A checkpoint knows parameters by the labels of their layers.
+/// A checkpoint knows parameters by the names of their layers.
 template <class Layer, class... Arguments>
-tg::Tensor add(tg::Graph& g, const tg::Tensor& source, const char* label,
+tg::Tensor add(tg::Graph& g, const tg::Tensor& source, const char* name,
                Arguments... arguments) {
   const auto layer = std::make_shared<Layer>(arguments...);
-  layer->set_name(label);
+  layer->set_name(name);
   return g.node(layer, source);
 }
 

@@ -67,9 +67,9 @@ Data part(const Data& data, std::int64_t begin, std::int64_t end) {
 /// Where one filter has its weights from: created here, trained on the device.
 class Weights : public nodes::ConvolutionDataSource {
  public:
-  Weights(std::string label, nodes::ConvolutionDescriptor descriptor,
+  Weights(std::string name, nodes::ConvolutionDescriptor descriptor,
           tg::OptimizerPtr optimizer, std::mt19937& random)
-      : label_(std::move(label)),
+      : name_(std::move(name)),
         descriptor_(descriptor),
         optimizer_(std::move(optimizer)),
         biases_(descriptor.output_feature_channels) {
@@ -82,7 +82,7 @@ class Weights : public nodes::ConvolutionDataSource {
   nodes::ConvolutionDescriptor descriptor() const override {
     return descriptor_;
   }
-  std::string name() const override { return label_; }
+  std::string name() const override { return name_; }
   std::span<const float> weights() override { return weights_; }
   std::span<const float> bias_terms() override { return biases_; }
   tg::OptimizerPtr optimizer() const override { return optimizer_; }
@@ -92,7 +92,7 @@ class Weights : public nodes::ConvolutionDataSource {
   }
 
  private:
-  std::string label_;
+  std::string name_;
   nodes::ConvolutionDescriptor descriptor_;
   tg::OptimizerPtr optimizer_;
   std::vector<float> weights_, biases_;
@@ -107,13 +107,13 @@ struct Network {
 Network build(std::mt19937& random) {
   const auto adam = std::make_shared<tg::optimizers::Adam>(2e-3f);
   std::vector<std::shared_ptr<Weights>> all;
-  const auto weights = [&](const char* label, tg::Pair kernel, std::int64_t in,
+  const auto weights = [&](const char* name, tg::Pair kernel, std::int64_t in,
                            std::int64_t out) {
     const nodes::ConvolutionDescriptor descriptor{
         .kernel_size = kernel,
         .input_feature_channels = in,
         .output_feature_channels = out};
-    all.push_back(std::make_shared<Weights>(label, descriptor, adam, random));
+    all.push_back(std::make_shared<Weights>(name, descriptor, adam, random));
     return all.back();
   };
   const nodes::ImageNode image("image", {1, 8, 8});

@@ -21,9 +21,9 @@ struct Source final : NormalizationDataSource {
   Source(OptimizerPtr o, std::string name)
       : gamma_values(random_floats(8, 1)),
         used(std::move(o)),
-        given_label(std::move(name)) {}
+        given_name(std::move(name)) {}
   std::int64_t feature_channels() const override { return 8; }
-  std::string name() const override { return given_label; }
+  std::string name() const override { return given_name; }
   std::int64_t groups() const override { return 4; }
   float epsilon() const override { return 0.1f; }
   float momentum() const override { return 0.5f; }
@@ -32,7 +32,7 @@ struct Source final : NormalizationDataSource {
 
   Floats gamma_values;
   OptimizerPtr used;
-  std::string given_label;
+  std::string given_name;
 };
 
 /// Results that a network has, and the sources that it trains.
