@@ -120,7 +120,8 @@ void Executor::require_seed(const char* call) const {
       std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
         return !user.is_boundary || parts_.linked.is_fed(user);
       });
-  const bool has_loss = !main.training->assembled.losses.empty();
+  const bool has_loss =
+      !main.program(PlanKind::Phases).assembled.losses.empty();
   if (has_loss || has_user_gradient || main.graph->declares_gradients) return;
   throw StateError(ErrorInfo{
       .op = call,

@@ -120,9 +120,10 @@ void declare_constants(Declaration& declaration, const TensorMap& tensors,
 void require_inputs_are_used(const Compilation& compilation) {
   const MergedGraph& graph = *compilation.graph;
   const auto is_used = [&](TensorIndex tensor) {
-    return compilation.inference.assembled.find(tensor) != kNoValue ||
-           (compilation.training &&
-            compilation.training->assembled.find(tensor) != kNoValue);
+    return std::ranges::any_of(
+        compilation.programs(), [&](const CompiledProgram* program) {
+          return program->assembled.find(tensor) != kNoValue;
+        });
   };
   for (const auto* names :
        {&graph.inputs, &graph.labels, &graph.label_weights}) {
@@ -143,9 +144,9 @@ void require_inputs_are_used(const Compilation& compilation) {
 /// may take some elsewhere.
 void require_something_trains(const Compilation& compilation) {
   const MergedGraph& graph = *compilation.graph;
-  if (!graph.update || !compilation.training || graph.is_linkable) return;
+  if (!graph.update || !graph.trains || graph.is_linkable) return;
   if (!graph.user_gradients.empty()) return;
-  if (!compilation.training->assembled.trained.empty()) return;
+  if (!compilation.program(PlanKind::Phases).assembled.trained.empty()) return;
   const bool has_trainable = !graph.trainable.empty();
   const bool has_parameters = std::ranges::any_of(
       graph.layers,

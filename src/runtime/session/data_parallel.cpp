@@ -217,7 +217,8 @@ void take_shards(Session& session, Agreement& agreement) {
 StagingSizes staging_sizes(const Session& session) {
   const Exchange& exchange = *session.exchange;
   const MergedGraph& graph = session.batches->graph();
-  const LoweredProgram& lowered = session.main().training->lowered;
+  const LoweredProgram& lowered =
+      session.main().program(PlanKind::Phases).lowered;
   StagingSizes sizes = exchange.staging_sizes(
       bind_shards(graph, session.placement).longest_bytes);
   if (graph.reduce_losses) sizes.num_losses = graph.losses.size();
