@@ -85,7 +85,7 @@ class Exchange {
   /// Returns the seconds that the operation took that it waited for, else 0.
   double run(const ExchangePlan& plan, std::size_t event, const Call& call,
              const std::function<bool()>& gives_up);
-  /// An execution that has begun failed for another reason.
+  /// An execution failed for another reason, or is skipped as one before has.
   void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
 
  private:
