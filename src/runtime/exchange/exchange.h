@@ -34,7 +34,7 @@ namespace traingraph {
 
 class Exchange {
  public:
-  /// Throws InvalidArgument.
+  /// Of what require_data_parallel() accepts.
   explicit Exchange(DataParallel options);
 
   const DataParallel& options() const { return options_; }

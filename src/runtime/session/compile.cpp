@@ -269,6 +269,7 @@ void compile(Session& session, const Device& device,
                   .hint = "Load the file for another device or batch size."});
   }
   require_compilable(declaration, options);
+  require_data_parallel(device, options.data_parallel);
   declare_constants(declaration, constants, constants_data);
   Freeze freeze(declaration.graphs);
   LayerNames::make_unique(declaration.graphs, declaration.trained_inputs);
@@ -277,7 +278,7 @@ void compile(Session& session, const Device& device,
   }
   forget_compilation(session);
   session.device = device;
-  auto exchange = make_exchange(session, options);
+  auto exchange = make_exchange(options.data_parallel);
   declaration.among_ranks = options.data_parallel.collective
                                 ? options.data_parallel.gradients_of_ranks
                                 : GradientAccumulation::None;

@@ -281,12 +281,34 @@ TEST(Exchange, RefusesWhatItCannotDo) {
   RankOptions options = with_rank({}, group, 0);
   options.compile.verify = Device::cpu();
   EXPECT_THROW(RankNet net(options), UnsupportedError);
-  options.compile.verify.reset();
-  options.compile.data_parallel.bucket_bytes = 0;
-  EXPECT_THROW(RankNet net(options), InvalidArgument);
-  options.compile.data_parallel.bucket_bytes = 64;
-  options.compile.data_parallel.collective_timeout = -1;
-  EXPECT_THROW(RankNet net(options), InvalidArgument);
+  options.compile.data_parallel.collective.reset();
+  options.compile.data_parallel.on_bucket = [](const GradientBucket&) {};
+  const std::string error =
+      text_of_error<UnsupportedError>([&] { RankNet net(options); });
+  EXPECT_TRUE(contains(error, "on_bucket")) << error;
+}
+
+/// Also where there is nobody; what was compiled before is left as it is.
+TEST(Exchange, RefusesWrongOptions) {
+  const ThreadGroup group(1);
+  for (const bool has_others : {true, false}) {
+    RankNet net({});
+    const auto refuses = [&](const std::string& option, auto change) {
+      CompileOptions options;
+      if (has_others) options.data_parallel.collective = group[0];
+      change(options.data_parallel);
+      const std::string error = text_of_error<InvalidArgument>(
+          [&] { net.t->compile(rank_device(), options); });
+      EXPECT_TRUE(contains(error, option)) << error;
+      net.step(0, 12).wait();
+    };
+    refuses("bucket_bytes", [](DataParallel& d) { d.bucket_bytes = 0; });
+    refuses("collective_timeout",
+            [](DataParallel& d) { d.collective_timeout = -1; });
+    refuses("gradients_of_ranks", [](DataParallel& d) {
+      d.gradients_of_ranks = GradientAccumulation::None;
+    });
+  }
 }
 
 TEST(Exchange, TheReportCountsTheGradientsThatAStepKeeps) {
