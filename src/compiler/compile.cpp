@@ -106,8 +106,8 @@ class BatchCompiler {
     if (kind == PlanKind::Inference) return {.mode = Mode::Inference};
     const bool is_step = kind == PlanKind::Step;
     Variant variant;
-    variant.accumulates = !graph_.accumulators.empty() &&
-                          (!is_step || graph_.accumulates_in_steps());
+    variant.accumulates = !is_step || graph_.accumulators.empty() ||
+                          graph_.accumulates_in_steps();
     if (is_step && options_.has_collectives()) {
       variant.timeline = Timeline::OneRun;
     }
@@ -153,10 +153,8 @@ class BatchCompiler {
   }
 
   Assembled assembled(const Variant& variant) const {
-    CollectiveOptions collectives = options_.collectives;
-    collectives.is_step = variant.timeline == Timeline::OneRun;
-    Assembled a = assemble(graph_, variant.mode, made_.batch, target_,
-                           variant.accumulates, collectives);
+    Assembled a =
+        assemble(graph_, variant, made_.batch, target_, options_.collectives);
     require_support(a.program, target_);
     if (options_.collectives.synchronize_batch_norm &&
         variant.mode == Mode::Training) {
@@ -201,7 +199,7 @@ std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
                                              const Target& target,
                                              std::int64_t batch) {
   return order_of_readiness(
-      assemble(graph, Mode::Training, batch, target, /*accumulates=*/false));
+      assemble(graph, {.accumulates = false}, batch, target));
 }
 
 Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,

@@ -26,22 +26,6 @@ struct CompilerOptions {
   bool has_collectives() const { return collectives.bucket_bytes > 0; }
 };
 
-/// When the phases of a training program run.
-enum class Timeline {
-  Phases,  // each by a call of its own
-  OneRun,  // one behind the other, while sums over ranks are under way
-  Joined,  // units may span them
-};
-
-/// A graph's programs at one batch size differ in this alone.
-struct Variant {
-  Mode mode = Mode::Training;
-  Timeline timeline = Timeline::Phases;
-  bool accumulates = false;  // gradients go to accumulators
-
-  bool operator==(const Variant&) const = default;
-};
-
 struct CompiledProgram {
   Variant variant;
   Assembled assembled;

@@ -12,10 +12,9 @@ namespace traingraph {
 /// What passes may look at.
 struct PassContext {
   const MergedGraph& graph;
-  Mode mode;
+  const Variant& variant;
   std::int64_t batch;
   const Target& target;
-  bool accumulates;
   const CollectiveOptions& collectives;
 };
 

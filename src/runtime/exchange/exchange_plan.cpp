@@ -44,6 +44,7 @@ class ExchangePlanner {
         placement_(placement),
         units_(units),
         linked_(linked) {
+    out_.weighs_sums = gradient_sums(graph_, program_.variant).weighs;
     find_summed();
   }
 
@@ -96,12 +97,10 @@ class ExchangePlanner {
     }
   }
 
-  /// What a linked graph passes on has been weighed there. Passes of graphs
-  /// that are not linked are weighed when their sum is.
+  /// What a linked graph passes on has been weighed there.
   void find_weights() {
-    const bool weighs = differentiates(segment_)
-                            ? has_host_units() || graph_.is_linkable
-                            : segment_ == Segment::Forward;
+    const bool weighs = differentiates(segment_) ? !out_.weighs_sums
+                                                 : segment_ == Segment::Forward;
     if (!weighs) return;
     const auto add = [&](TensorIndex tensor) {
       float* const weight = find_hidden(tensor);
@@ -184,10 +183,6 @@ class ExchangePlanner {
         append(unit.args[i], trained->second, first);
       }
     }
-    // Passes of linked graphs make one gradient, each of other samples, so they
-    // are weighed one by one.
-    out_.weighs_sums = segment_ == Segment::Update &&
-                       graph_.weights_gradients && !graph_.is_linkable;
     begun_[node.outputs.front()] = {first, out_.buckets.size()};
     if (sends_losses) return add(ExchangeStep::SendLosses);
     for (std::size_t i = first; i < out_.buckets.size(); ++i) {

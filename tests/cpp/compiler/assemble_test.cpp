@@ -61,9 +61,9 @@ class AssembleTest : public ::testing::Test {
   }
   Assembly assembled(Mode mode = Mode::Training, std::int64_t batch = 0) {
     Merged merged = merge_graphs(d);
-    Assembled a =
-        assemble(merged.graph, mode, batch ? batch : merged.graph.batch,
-                 make_null_context()->target());
+    Assembled a = assemble(merged.graph, {.mode = mode},
+                           batch ? batch : merged.graph.batch,
+                           make_null_context()->target());
     verify(a.program);
     return {std::move(a), std::move(merged)};
   }
