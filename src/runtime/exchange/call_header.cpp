@@ -11,26 +11,11 @@
 namespace traingraph {
 namespace {
 
-const char* name_of(Segment segment) {
-  switch (segment) {
-    case Segment::Step:
-      return "execute";
-    case Segment::Forward:
-      return "execute_forward";
-    case Segment::Gradient:
-      return "execute_gradient";
-    case Segment::Update:
-      return "execute_optimizer_update";
-    default:
-      return "another call";
-  }
-}
-
 std::string text_of(const CallHeader& header,
                     const std::vector<std::string>& graphs) {
   std::string text = header.segment == kNoSegment
                          ? header.call
-                         : name_of(static_cast<Segment>(header.segment));
+                         : call_of(static_cast<Segment>(header.segment));
   const auto graph = static_cast<std::size_t>(header.graph);
   if (graph < graphs.size()) text += " of " + graphs[graph];
   text += ", call " + std::to_string(header.number);

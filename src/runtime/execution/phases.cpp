@@ -9,6 +9,11 @@
 namespace traingraph {
 namespace {
 
+constexpr const char* kStepCall = call_of(Segment::Step);
+constexpr const char* kForwardCall = call_of(Segment::Forward);
+constexpr const char* kGradientCall = call_of(Segment::Gradient);
+constexpr const char* kUpdateCall = call_of(Segment::Update);
+
 void require_no_inference(const char* call, const ExecuteOptions& options) {
   if (!options.forward_for_inference) return;
   throw InvalidArgument(ErrorInfo{
@@ -36,13 +41,13 @@ ExecuteOptions with_batch_of_forward(const char* call,
 Execution Executor::execute(const CallData& data,
                             const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute");
-  Call call{"execute", Segment::Step, data, nullptr};
+  require_compiled(parts_.batches.get(), kStepCall);
+  Call call{kStepCall, Segment::Step, data, nullptr};
   if (options.forward_for_inference || !trains()) {
     call.segment =
         inference_segment(data, options.skip_writing_input_data_to_device);
   } else {
-    require_seed("execute");
+    require_seed(kStepCall);
   }
   return enqueue(std::move(call), options, turn);
 }
@@ -50,8 +55,8 @@ Execution Executor::execute(const CallData& data,
 Execution Executor::execute_forward(const CallData& data,
                                     const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_forward");
-  Call call{"execute_forward", Segment::Forward, data, nullptr};
+  require_compiled(parts_.batches.get(), kForwardCall);
+  Call call{kForwardCall, Segment::Forward, data, nullptr};
   if (options.forward_for_inference) {
     call.segment =
         inference_segment(data, options.skip_writing_input_data_to_device);
@@ -61,46 +66,45 @@ Execution Executor::execute_forward(const CallData& data,
 
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_gradient");
-  require_no_inference("execute_gradient", options);
+  require_compiled(parts_.batches.get(), kGradientCall);
+  require_no_inference(kGradientCall, options);
   if (!phases_.has_forward()) {
     throw StateError(ErrorInfo{
-        .op = "execute_gradient",
+        .op = kGradientCall,
         .what = "there is no forward pass to differentiate",
         .expected = "execute_forward before each execute_gradient",
         .hint = "A forward pass in inference form, execute() and a gradient "
                 "pass use the last one up."});
   }
-  require_seed("execute_gradient");
+  require_seed(kGradientCall);
   const ExecuteOptions same =
-      with_batch_of_forward("execute_gradient", options, phases_.batch());
-  Call call{"execute_gradient", Segment::Gradient, {}, phases_.last_phase()};
+      with_batch_of_forward(kGradientCall, options, phases_.batch());
+  Call call{kGradientCall, Segment::Gradient, {}, phases_.last_phase()};
   call.pass =
       accumulation_.pass(parts_.batches->graph(), options.accumulate,
-                         phases_.batch(), parts_.linked.shares_gradients());
+                         phases_.batch(), parts_.link.shares_gradients());
   return enqueue(std::move(call), same, turn);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
   Turn turn(parts_);
-  require_compiled(parts_.batches.get(), "execute_optimizer_update");
-  require_no_inference("execute_optimizer_update", options);
+  require_compiled(parts_.batches.get(), kUpdateCall);
+  require_no_inference(kUpdateCall, options);
   if (!parts_.objects.optimizer) {
-    throw StateError(ErrorInfo{.op = "execute_optimizer_update",
+    throw StateError(ErrorInfo{.op = kUpdateCall,
                                .what = "the graph has no optimizer",
                                .hint = "Call compile_optimizer() first."});
   }
   if (!phases_.has_gradient()) {
     throw StateError(
-        ErrorInfo{.op = "execute_optimizer_update",
+        ErrorInfo{.op = kUpdateCall,
                   .what = "there are no gradients to apply",
                   .expected = "execute_gradient before each update"});
   }
-  const ExecuteOptions same = with_batch_of_forward("execute_optimizer_update",
-                                                    options, phases_.batch());
-  return enqueue(
-      {"execute_optimizer_update", Segment::Update, {}, phases_.last_phase()},
-      same, turn);
+  const ExecuteOptions same =
+      with_batch_of_forward(kUpdateCall, options, phases_.batch());
+  return enqueue({kUpdateCall, Segment::Update, {}, phases_.last_phase()}, same,
+                 turn);
 }
 
 /// Labels may be left out of a call that has data. One without runs on all that
@@ -118,7 +122,7 @@ void Executor::require_seed(const char* call) const {
   const Compilation& main = parts_.batches->main()->compilation;
   const bool has_user_gradient =
       std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
-        return !user.is_boundary || parts_.linked.is_fed(user);
+        return !user.is_boundary || parts_.link.is_fed(user);
       });
   const bool has_loss =
       !main.program(PlanKind::Phases).assembled.losses.empty();

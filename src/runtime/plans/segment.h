@@ -19,6 +19,21 @@ enum class Segment : std::uint8_t {
 };
 inline constexpr int kNumSegments = 6;
 
+/// The call that runs a segment of a training program.
+constexpr const char* call_of(Segment segment) {
+  switch (segment) {
+    case Segment::Step:
+      return "execute";
+    case Segment::Forward:
+      return "execute_forward";
+    case Segment::Gradient:
+      return "execute_gradient";
+    case Segment::Update:
+      return "execute_optimizer_update";
+    default:
+      return "another call";
+  }
+}
 constexpr bool is_inference(Segment segment) {
   return segment == Segment::Inference ||
          segment == Segment::InferenceWithoutLabels;

@@ -62,18 +62,21 @@ std::string optimizer_of(const Session& session) {
 
 std::string options_of(const Session& session) {
   const MergedGraph& graph = session.batches->graph();
-  const DataParallel& options = session.exchange->options();
+  // All are named, so that what is added is not forgotten here.
+  const auto& [collective, gradients_of_ranks, bucket_bytes, timeout,
+               shard_optimizer, reduce_losses, synchronize_batch_norm,
+               on_bucket] = session.exchange->options();
   const auto line = [](const char* name, const auto& value) {
     return std::string(name) + '=' + std::to_string(value) + '\n';
   };
   return "precision=" + std::string(to_string(graph.precision)) + '\n' +
          line("link_graphs", graph.is_linkable) +
          line("accumulates_gradients", graph.accumulates_gradients) +
-         line("bucket_bytes", options.bucket_bytes) +
+         line("bucket_bytes", bucket_bytes) +
          line("alignment", session.device->context()->target().alignment()) +
-         line("shard_optimizer", options.shard_optimizer) +
-         line("reduce_losses", options.reduce_losses) +
-         line("synchronize_batch_norm", options.synchronize_batch_norm) +
+         line("shard_optimizer", shard_optimizer) +
+         line("reduce_losses", reduce_losses) +
+         line("synchronize_batch_norm", synchronize_batch_norm) +
          line("averages_gradients", graph.weights_gradients);
 }
 

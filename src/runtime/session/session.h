@@ -57,9 +57,9 @@ struct Session : std::enable_shared_from_this<Session> {
   InFlight in_flight;
   std::shared_ptr<Exchange> exchange;  // null: there is one process
   LinkMember link{placement, inputs};
-  Executor executor{*this,
-                    {mutex, batches, objects, placement, inputs, link, link,
-                     in_flight, exchange}};
+  Executor executor{
+      *this,
+      {mutex, batches, objects, placement, inputs, link, in_flight, exchange}};
 
   NameIndex names;
   /// Tensors that read gradients on the device, by what they are gradients of.

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "compiler/batch_size.h"
-#include "compiler/compile.h"
 #include "compiler/merge.h"
 #include "compiler/passes.h"
 #include "compiler/passes/remove_dead_nodes.h"
@@ -308,60 +307,6 @@ TEST_F(AssembleTest, NobodysResultsAreDropped) {
             (Kinds{OpKind::MatMul, OpKind::BatchNorm, OpKind::Activation}));
   EXPECT_EQ(kinds(assembled(Mode::Inference).program, Phase::Forward),
             (Kinds{OpKind::MatMul, OpKind::Activation}));
-}
-
-TEST_F(AssembleTest, AStepThatIsThePhasesInARowHasTheirProgram) {
-  Graph g;
-  g.node(layer, x);
-  add(g);
-  d.inputs = {{"x", x}};
-  d.labels = {{"label", label}};
-  train_with(std::make_shared<optimizers::SGD>(0.1f));
-  const auto context = make_null_context();
-  const auto compiled = [&](const CompilerOptions& options) {
-    return compile_graph(
-        std::make_shared<const MergedGraph>(merge_graphs(d).graph),
-        context->target(), options, 4);
-  };
-  const auto is_shared = [](const Compilation& c) {
-    return c.part(PlanKind::Step).program == c.part(PlanKind::Phases).program;
-  };
-  EXPECT_TRUE(is_shared(compiled({})));
-  EXPECT_EQ(compiled({}).programs().size(), 2u);
-
-  CompilerOptions exchanges;
-  exchanges.collectives.bucket_bytes = 1;
-  const Compilation sums = compiled(exchanges);
-  EXPECT_FALSE(is_shared(sums));
-  EXPECT_EQ(sums.program(PlanKind::Step).variant.timeline, Timeline::OneRun);
-
-  d.accumulates_gradients = true;
-  const Compilation adds_up = compiled({});
-  EXPECT_FALSE(is_shared(adds_up));
-  EXPECT_TRUE(adds_up.program(PlanKind::Phases).variant.accumulates);
-  EXPECT_FALSE(adds_up.program(PlanKind::Step).variant.accumulates);
-}
-
-TEST_F(AssembleTest, CompilingRunsEveryStage) {
-  Graph g;
-  g.node(layer, x);
-  add(g);
-  d.inputs = {{"x", x}};
-  d.labels = {{"label", label}};
-  train_with(std::make_shared<optimizers::SGD>(0.1f, 0.9f));
-  const auto context = make_null_context();
-  const Compilation c =
-      compile_graph(std::make_shared<const MergedGraph>(merge_graphs(d).graph),
-                    context->target(), {}, 4);
-  for (const auto& [program, plan] : c.parts) {
-    EXPECT_EQ(plan.order.size(), program->lowered.units.size());
-  }
-  const auto& [program, phases] = c.part(PlanKind::Phases);
-  EXPECT_EQ(phases.gradient_block.bytes, 2 * 64u);
-  for (const Trained& trained : program->assembled.trained) {
-    const StorageId id = program->lowered.storage_of[trained.gradient];
-    EXPECT_NE(phases.offset_of[id], Plan::kNotInArena);
-  }
 }
 
 TEST(RemoveDeadNodes, KeepsWhatIsReadAndWhatMutates) {

@@ -88,7 +88,6 @@ TEST(Exchange, ARankThatFallsSilentEndsTheOthersInTime) {
   EXPECT_LT(time.count(), 30);
 }
 
-/// x picks rows of a table: no check can foresee which.
 TEST(ExchangeDeathTest, AnExitEndsTheWait) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto begin = std::chrono::steady_clock::now();
@@ -108,6 +107,7 @@ TEST(ExchangeDeathTest, AnExitEndsTheWait) {
   EXPECT_LT(time.count(), 15);  // of 20 until the deadline
 }
 
+/// x picks rows of a table: no check can foresee which.
 struct TableNet {
   explicit TableNet(std::shared_ptr<Collective> collective) {
     const Tensor ids =
