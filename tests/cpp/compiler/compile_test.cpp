@@ -63,7 +63,7 @@ TEST_F(CompileTest, AStepThatIsThePhasesInARowHasTheirProgram) {
   EXPECT_EQ(c.programs().size(), 2u);
 }
 
-TEST_F(CompileTest, AStepMeanwhileSumsOverRanks) {
+TEST_F(CompileTest, AStepOfSeveralRanksHasAProgramOfItsOwn) {
   const Compilation c = compiled({.collectives = {.bucket_bytes = 1}});
   EXPECT_FALSE(shares_program(c));
   EXPECT_EQ(c.program(PlanKind::Step).variant.timeline, Timeline::OneRun);
