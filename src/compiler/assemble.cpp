@@ -58,12 +58,12 @@ std::vector<TensorIndex> debugged_results(const MergedGraph& graph) {
   return results;
 }
 
-Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
-                   const Target& target, bool accumulates,
+Assembled assemble(const MergedGraph& graph, const Variant& variant,
+                   std::int64_t batch, const Target& target,
                    const CollectiveOptions& collectives) {
   Assembled a = copy_of(graph);
   require_outputs(graph, a);
-  run_passes({graph, mode, batch, target, accumulates, collectives}, a);
+  run_passes({graph, variant, batch, target, collectives}, a);
   return a;
 }
 

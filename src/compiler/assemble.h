@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Assembly takes a merged graph to one program in one mode at one batch size:
+// Assembly takes a merged graph to one variant of its program at one batch size:
 // gradients and updates are appended, and nodes without a use are dropped. A
 // pure function of its arguments, so that each batch size is assembled the same
 // way.
@@ -15,6 +15,23 @@
 namespace traingraph {
 
 enum class Mode { Training, Inference };
+
+/// When the phases of a training program run.
+enum class Timeline {
+  Phases,  // each by a call of its own
+  OneRun,  // one behind the other, while sums over ranks are under way
+  Joined,  // units may span them
+};
+
+/// A graph's programs at one batch size differ in this alone.
+struct Variant {
+  Mode mode = Mode::Training;
+  Timeline timeline = Timeline::Phases;
+  /// Gradients go to accumulators where there are some.
+  bool accumulates = true;
+
+  bool operator==(const Variant&) const = default;
+};
 
 /// A parameter that is trained.
 struct Trained {
@@ -60,16 +77,13 @@ struct CollectiveOptions {
   std::vector<TensorIndex> order = {};
   /// Batch normalization has the statistics of all processes' samples.
   bool synchronize_batch_norm = false;
-  /// The program runs as one step, not by phases.
-  bool is_step = false;
 };
 
 /// Runs the passes of passes.h. Throws ShapeError, InvalidArgument, StateError;
 /// UnsupportedError when `batch` differs from the declared one and a node
-/// cannot follow. `accumulates`: gradients go to accumulators where there are
-/// some.
-Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
-                   const Target& target, bool accumulates = true,
+/// cannot follow.
+Assembled assemble(const MergedGraph& graph, const Variant& variant,
+                   std::int64_t batch, const Target& target,
                    const CollectiveOptions& collectives = {});
 
 /// Lists what the host reads after a run.

@@ -2,6 +2,10 @@
 #include "compiler/compile.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "compiler/joined_gradients.h"
 #include "compiler/passes/collectives.h"
@@ -38,48 +42,6 @@ std::vector<ValueId> optional_values(const Assembled& assembled) {
   return optional;
 }
 
-/// What separate phases accumulate and a step does not.
-bool drops_accumulators(const MergedGraph& graph) {
-  return !graph.accumulators.empty() && !graph.accumulates_in_steps();
-}
-
-LoweredProgram lower(const MergedGraph& graph, const Target& target,
-                     const CompilerOptions& options, PlanKind kind,
-                     const Assembled& assembled, bool is_step) {
-  LowerOptions lowering{.kept = readable_values(graph, assembled),
-                        .fuses = options.fuses,
-                        .rounds_operands = graph.precision == Precision::Fast,
-                        .joins_phases = kind == PlanKind::Step,
-                        .is_one_run = is_step,
-                        .may_be_absent = {},
-                        .separates_updates = graph.is_linkable,
-                        .max_gpu_ms = options.max_gpu_ms};
-  if (kind == PlanKind::Inference) {
-    lowering.may_be_absent = optional_values(assembled);
-  }
-  if (!lowering.joins_phases) {
-    for (const Trained& trained : assembled.trained) {
-      lowering.kept.push_back(trained.gradient);
-    }
-  }
-  return target.lower(assembled.program, lowering);
-}
-
-/// Is a step other than forward, gradient and update in a row? Linked graphs
-/// leave out some updates, but need the gradients.
-bool steps_apart(const MergedGraph& graph, const Target& target,
-                 const CompilerOptions& options, const Assembled& assembled) {
-  if (target.joins_phases()) return true;
-  if (!options.fuses || graph.is_linkable) return false;
-  const Program& program = assembled.program;
-  const auto joined =
-      find_joined_gradients(program, readable_values(graph, assembled),
-                            /*joins_phases=*/true);
-  return std::ranges::any_of(joined, [&](NodeId id) {
-    return program.node(id).phase != Phase::Update;
-  });
-}
-
 /// What suits all buffers. They differ on GPUs alone, where a unit has few.
 std::size_t alignment_of(const CompiledProgram& compiled,
                          const Target& target) {
@@ -114,7 +76,7 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
   return make_plan(assembled.program, compiled.lowered, request);
 }
 
-/// Makes the parts of one compilation.
+/// Makes the parts of one compilation, equal programs once.
 class BatchCompiler {
  public:
   BatchCompiler(std::shared_ptr<const MergedGraph> graph, const Target& target,
@@ -125,71 +87,98 @@ class BatchCompiler {
     made_.batch = batch;
   }
 
-  Compilation all() {
-    if (graph_.trains) {
-      compile_phases();
-      compile_step();
+  Compilation run(std::span<const PlanKind> kinds) {
+    for (const PlanKind kind : kinds) {
+      Compilation::Part part;
+      part.program = make_program(kind);
+      part.plan = plan(graph_, *part.program, target_, options_, kind,
+                       larger_ ? &larger_->plan(kind) : nullptr);
+      made_.parts[static_cast<std::size_t>(kind)] = std::move(part);
     }
-    compile_inference();
-    return std::move(made_);
-  }
-
-  Compilation only(PlanKind kind) {
-    if (kind == PlanKind::Step) compile_step();
-    if (kind == PlanKind::Phases) compile_phases();
-    if (kind == PlanKind::Inference) compile_inference();
     return std::move(made_);
   }
 
  private:
-  Assembled assembled(Mode mode, bool accumulates = true,
-                      bool is_step = false) const {
-    CollectiveOptions collectives = options_.collectives;
-    collectives.is_step = is_step;
+  /// A step is the separate phases in a row, unless sums over ranks are under
+  /// way meanwhile, it drops accumulators, or its nodes can be joined.
+  Variant variant_of(PlanKind kind) const {
+    if (kind == PlanKind::Inference) return {.mode = Mode::Inference};
+    const bool is_step = kind == PlanKind::Step;
+    Variant variant;
+    variant.accumulates = !is_step || graph_.accumulators.empty() ||
+                          graph_.accumulates_in_steps();
+    if (is_step && options_.has_collectives()) {
+      variant.timeline = Timeline::OneRun;
+    }
+    return variant;
+  }
+
+  std::shared_ptr<const CompiledProgram> make_program(PlanKind kind) const {
+    Variant variant = variant_of(kind);
+    const auto alike = find(variant);
+    std::optional<Assembled> own;
+    if (!alike) own = assembled(variant);
+    const Assembled& a = alike ? alike->assembled : *own;
+    if (kind == PlanKind::Step && joins(variant, a)) {
+      variant.timeline = Timeline::Joined;
+    } else if (alike) {
+      return alike;
+    }
+    LoweredProgram program = lowered(variant, a);
+    if (!own) own = alike->assembled;
+    return std::make_shared<const CompiledProgram>(
+        CompiledProgram{variant, std::move(*own), std::move(program)});
+  }
+
+  std::shared_ptr<const CompiledProgram> find(const Variant& variant) const {
+    for (const Compilation::Part& part : made_.parts) {
+      if (part.program && part.program->variant == variant) return part.program;
+    }
+    return nullptr;
+  }
+
+  /// Can units of a step span its phases? Linked graphs leave out some updates,
+  /// but need the gradients.
+  bool joins(const Variant& variant, const Assembled& a) const {
+    if (variant.timeline == Timeline::OneRun) return false;
+    if (target_.joins_phases()) return true;
+    if (!options_.fuses || graph_.is_linkable) return false;
+    const auto joined =
+        find_joined_gradients(a.program, readable_values(graph_, a),
+                              /*joins_phases=*/true);
+    return std::ranges::any_of(joined, [&](NodeId id) {
+      return a.program.node(id).phase != Phase::Update;
+    });
+  }
+
+  Assembled assembled(const Variant& variant) const {
     Assembled a =
-        assemble(graph_, mode, made_.batch, target_, accumulates, collectives);
+        assemble(graph_, variant, made_.batch, target_, options_.collectives);
     require_support(a.program, target_);
     return a;
   }
 
-  CompiledProgram lowered(Assembled a, PlanKind kind,
-                          bool is_step = false) const {
-    LoweredProgram program = lower(graph_, target_, options_, kind, a, is_step);
-    return {.assembled = std::move(a), .lowered = std::move(program)};
-  }
-
-  void compile_phases() {
-    made_.training = lowered(assembled(Mode::Training), PlanKind::Phases);
-    made_.phases = planned(PlanKind::Phases);
-  }
-
-  /// After compile_phases(), whose program may do, or without it.
-  void compile_step() {
-    const bool drops = drops_accumulators(graph_);
-    const bool is_other = drops || options_.has_collectives();
-    std::optional<Assembled> own;
-    if (is_other || !made_.training) {
-      own = assembled(Mode::Training, !drops, /*is_step=*/true);
+  LoweredProgram lowered(const Variant& variant, const Assembled& a) const {
+    LowerOptions lowering{
+        .kept = readable_values(graph_, a),
+        .fuses = options_.fuses,
+        .rounds_operands = graph_.precision == Precision::Fast,
+        .joins_phases = variant.timeline == Timeline::Joined,
+        .is_one_run = variant.timeline != Timeline::Phases,
+        .may_be_absent = {},
+        .separates_updates = graph_.is_linkable,
+        .max_gpu_ms = options_.max_gpu_ms};
+    lowering.shares_statistics = options_.collectives.synchronize_batch_norm &&
+                                 variant.mode == Mode::Training;
+    if (variant.mode == Mode::Inference) {
+      lowering.may_be_absent = optional_values(a);
     }
-    const Assembled& a = own ? *own : made_.training->assembled;
-    // Sums over ranks are under way while the phases run one by one.
-    const bool is_apart = !options_.has_collectives() &&
-                          steps_apart(graph_, target_, options_, a);
-    if (is_apart || own) {
-      const PlanKind kind = is_apart ? PlanKind::Step : PlanKind::Phases;
-      made_.joined = lowered(own ? std::move(*own) : a, kind, /*is_step=*/true);
+    if (!lowering.joins_phases) {
+      for (const Trained& trained : a.trained) {
+        lowering.kept.push_back(trained.gradient);
+      }
     }
-    made_.step = planned(PlanKind::Step);
-  }
-
-  void compile_inference() {
-    made_.inference = lowered(assembled(Mode::Inference), PlanKind::Inference);
-    made_.inference_plan = planned(PlanKind::Inference);
-  }
-
-  Plan planned(PlanKind kind) const {
-    return plan(graph_, made_.program(kind), target_, options_, kind,
-                larger_ ? &larger_->plan(kind) : nullptr);
+    return target_.lower(a.program, lowering);
   }
 
   const MergedGraph& graph_;
@@ -205,13 +194,20 @@ std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
                                              const Target& target,
                                              std::int64_t batch) {
   return order_of_readiness(
-      assemble(graph, Mode::Training, batch, target, /*accumulates=*/false));
+      assemble(graph, {.accumulates = false}, batch, target));
 }
 
 Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,
                           const Target& target, const CompilerOptions& options,
                           std::int64_t batch) {
-  return BatchCompiler(std::move(graph), target, options, batch, nullptr).all();
+  // Phases first: a step may share their program.
+  static constexpr std::array kTraining{PlanKind::Phases, PlanKind::Step,
+                                        PlanKind::Inference};
+  static constexpr std::array kInference{PlanKind::Inference};
+  const std::span<const PlanKind> kinds =
+      graph->trains ? std::span<const PlanKind>(kTraining) : kInference;
+  return BatchCompiler(std::move(graph), target, options, batch, nullptr)
+      .run(kinds);
 }
 
 Compilation compile_batch(std::shared_ptr<const MergedGraph> graph,
@@ -219,7 +215,7 @@ Compilation compile_batch(std::shared_ptr<const MergedGraph> graph,
                           std::int64_t batch, PlanKind kind,
                           const Compilation* larger) {
   return BatchCompiler(std::move(graph), target, options, batch, larger)
-      .only(kind);
+      .run({&kind, 1});
 }
 
 }  // namespace traingraph

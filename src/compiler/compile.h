@@ -3,9 +3,10 @@
 // lower, schedule, plan. Allocates no device memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "compiler/assemble.h"
 #include "compiler/plan.h"
@@ -25,33 +26,40 @@ struct CompilerOptions {
   bool has_collectives() const { return collectives.bucket_bytes > 0; }
 };
 
-/// A program in one mode, lowered.
 struct CompiledProgram {
+  Variant variant;
   Assembled assembled;
   LoweredProgram lowered;
 };
 
-/// Of all plans that a graph may run, or of one kind. Never changes. It refers
-/// to no memory, no thread and no object of the user.
+/// All plans that a graph may run, or one kind of them. Never changes. It
+/// refers to no memory, no thread and no object of the user.
 struct Compilation {
+  struct Part {
+    std::shared_ptr<const CompiledProgram> program;  // null: it was not made
+    Plan plan;
+  };
+
   std::shared_ptr<const MergedGraph> graph;
   std::int64_t batch = 0;
-  std::optional<CompiledProgram> training;  // training graphs only
-  /// The same for one timeline, where that makes another program: rows that
-  /// are updated as they are computed, no accumulators.
-  std::optional<CompiledProgram> joined;
-  Plan step;    // of `joined`, or of `training`
-  Plan phases;  // of `training`
-  CompiledProgram inference;
-  Plan inference_plan;
+  std::array<Part, kNumPlanKinds> parts;  // by kind; they may share programs
 
-  const CompiledProgram& program(PlanKind kind) const {
-    if (kind == PlanKind::Inference) return inference;
-    return kind == PlanKind::Step && joined ? *joined : *training;
+  const Part& part(PlanKind kind) const {
+    return parts[static_cast<std::size_t>(kind)];
   }
-  const Plan& plan(PlanKind kind) const {
-    if (kind == PlanKind::Inference) return inference_plan;
-    return kind == PlanKind::Step ? step : phases;
+  const CompiledProgram& program(PlanKind kind) const {
+    return *part(kind).program;
+  }
+  const Plan& plan(PlanKind kind) const { return part(kind).plan; }
+
+  /// Training's, which is the first, and inference's, where they were made.
+  /// They hold every tensor: a step has none that separate phases lack.
+  std::vector<const CompiledProgram*> programs() const {
+    std::vector<const CompiledProgram*> made;
+    for (const PlanKind kind : {PlanKind::Phases, PlanKind::Inference}) {
+      if (part(kind).program) made.push_back(part(kind).program.get());
+    }
+    return made;
   }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/host_bytes.h"
 
+#include <set>
+
 namespace traingraph {
 namespace {
 
@@ -29,11 +31,13 @@ std::size_t bytes_of(const Plan& plan) {
 }  // namespace
 
 std::size_t host_bytes(const Compilation& compilation) {
-  std::size_t sum = bytes_of(compilation.inference) +
-                    bytes_of(compilation.step) + bytes_of(compilation.phases) +
-                    bytes_of(compilation.inference_plan);
-  if (compilation.training) sum += bytes_of(*compilation.training);
-  if (compilation.joined) sum += bytes_of(*compilation.joined);
+  std::size_t sum = 0;
+  std::set<const CompiledProgram*> programs;  // kinds may share one
+  for (const auto& [program, plan] : compilation.parts) {
+    sum += bytes_of(plan);
+    const bool counts = program && programs.insert(program.get()).second;
+    if (counts) sum += bytes_of(*program);
+  }
   return sum;
 }
 

@@ -23,7 +23,7 @@ namespace traingraph {
 namespace {
 
 bool differentiates(const PassContext& context) {
-  return context.graph.trains && context.mode == Mode::Training;
+  return context.graph.trains && context.variant.mode == Mode::Training;
 }
 
 void set_batch_size(const PassContext& context, Assembled& a) {
@@ -32,13 +32,13 @@ void set_batch_size(const PassContext& context, Assembled& a) {
 }
 
 void use_forms_of_mode(const PassContext& context, Assembled& a) {
-  if (context.mode == Mode::Inference) use_inference_forms(a.program);
+  if (context.variant.mode == Mode::Inference) use_inference_forms(a.program);
 }
 
 /// Inference of a training graph is its forward phase.
 void keep_forward_phase(const PassContext& context, Assembled& a) {
   const bool is_forward_only =
-      context.graph.trains && context.mode == Mode::Inference;
+      context.graph.trains && context.variant.mode == Mode::Inference;
   if (is_forward_only && context.graph.declares_gradients) {
     remove_later_phases(a);
   }
@@ -95,7 +95,7 @@ void pool_first(const PassContext& context, Assembled& a) {
 
 void append_gradient_phase(const PassContext& context, Assembled& a) {
   if (!differentiates(context)) return;
-  append_gradients(context.graph, context.accumulates, a);
+  append_gradients(context.graph, context.variant.accumulates, a);
 }
 
 bool has_collectives(const PassContext& context) {

@@ -12,10 +12,9 @@ namespace traingraph {
 /// Passes may look at nothing else.
 struct PassContext {
   const MergedGraph& graph;
-  Mode mode;
+  const Variant& variant;
   std::int64_t batch;
   const Target& target;
-  bool accumulates;
   const CollectiveOptions& collectives;
 };
 

@@ -15,6 +15,7 @@
 namespace traingraph {
 
 enum class PlanKind { Step, Phases, Inference };
+inline constexpr int kNumPlanKinds = 3;
 
 struct Plan;
 

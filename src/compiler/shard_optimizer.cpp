@@ -9,8 +9,7 @@ void shard_optimizer(Merged& merged, const Target& target, int rank,
                      int num_ranks) {
   MergedGraph& graph = merged.graph;
   // Parameters without a gradient must not count: whole layers may be frozen.
-  const Assembled assembled =
-      assemble(graph, Mode::Training, graph.batch, target);
+  const Assembled assembled = assemble(graph, {}, graph.batch, target);
   std::vector<std::int64_t> sizes;
   for (const TensorIndex tensor : graph.trainable) {
     const bool is_trained = assembled.find_trained(tensor) != nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A library of MPI's standard ABI, loaded as one, of two ranks: this one, and
-// one that does what this one does. Windows of shared memory cannot be made.
+// one that does what this one does. Windows of shared memory cannot be made,
+// unless a test gives the memory, where it is the other rank itself.
 #include <cstring>
 
 #include "runtime/collective/mpi_abi.h"
@@ -12,6 +13,9 @@ using namespace traingraph::mpi;
 constexpr int kFailure = 16;
 
 bool g_is_initialized = false, g_is_finalized = false;
+bool g_fails = false;           // to make communicators
+std::byte* g_window = nullptr;  // of both ranks, one behind the other
+std::size_t g_part_bytes = 0;   // of one rank
 
 int set(int* to, int value) {
   *to = value;
@@ -33,6 +37,12 @@ void twofold(void* values, Count count) {
 
 #pragma GCC visibility push(default)
 extern "C" {
+
+void fake_mpi_set_window(void* window, std::size_t part_bytes) {
+  g_window = static_cast<std::byte*>(window);
+  g_part_bytes = part_bytes;
+}
+void fake_mpi_fail() { g_fails = true; }
 
 int MPI_Abi_get_version(int* major, int* minor) {
   *minor = 0;
@@ -61,6 +71,7 @@ int MPI_Error_string(int, char* text, int* length) {
 int MPI_Comm_rank(Comm, int* rank) { return set(rank, 0); }
 int MPI_Comm_size(Comm, int* size) { return set(size, 2); }
 int MPI_Comm_idup(Comm comm, Comm* copy, Request* request) {
+  if (g_fails) return kFailure;
   *copy = comm;
   return done(request);
 }
@@ -93,11 +104,19 @@ int MPI_Test(Request* request, int* flag, Status*) {
   return set(flag, 1);
 }
 
-int MPI_Win_allocate_shared_c(Count, Count, Info, Comm, void*, Win*) {
-  return kFailure;
+int MPI_Win_allocate_shared_c(Count, Count, Info, Comm, void* own, Win*) {
+  if (!g_window) return kFailure;
+  *static_cast<void**>(own) = g_window;
+  return kSuccess;
 }
-int MPI_Win_shared_query_c(Win, int, Count*, Count*, void*) { return kFailure; }
-int MPI_Win_lock_all(int, Win) { return kFailure; }
+int MPI_Win_shared_query_c(Win, int rank, Count* bytes, Count*, void* part) {
+  if (!g_window) return kFailure;
+  *bytes = static_cast<Count>(g_part_bytes);
+  *static_cast<void**>(part) =
+      g_window + static_cast<std::size_t>(rank) * g_part_bytes;
+  return kSuccess;
+}
+int MPI_Win_lock_all(int, Win) { return g_window ? kSuccess : kFailure; }
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -240,6 +240,12 @@ def test_what_a_transport_raises_fails_the_step_as_itself() -> None:
         ({"gradients_of_ranks": "max"}, tg.InvalidArgument, "by_loss"),
         ({"bucket_bytes": 0}, tg.InvalidArgument, "bucket_bytes"),
         ({"collective_timeout": 0}, tg.InvalidArgument, "collective_timeout"),
+        ({"collective": None, "bucket_bytes": 0}, tg.InvalidArgument, "bucket_bytes"),
+        (
+            {"collective": None, "collective_timeout": 0},
+            tg.InvalidArgument,
+            "collective_timeout",
+        ),
         ({"verify": "cpu"}, tg.UnsupportedError, "verify"),
         ({"on_bucket": 3}, tg.InvalidArgument, "on_bucket"),
         ({"collective": None, "shard_optimizer": True}, tg.InvalidArgument, "shard"),

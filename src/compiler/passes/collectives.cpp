@@ -13,21 +13,6 @@ namespace {
 
 constexpr int kNone = -1;
 
-/// Sums over ranks begin in one phase and are waited for in another.
-struct SumPhases {
-  Phase start, done;
-};
-
-/// Gradients that are added up over several passes are summed at the update; a
-/// step computes the rest meanwhile.
-SumPhases phases_of_gradients(const PassContext& context) {
-  if (context.collectives.is_step) return {Phase::Gradient, Phase::Update};
-  const bool adds_up =
-      context.accumulates && !context.graph.accumulators.empty();
-  const Phase phase = adds_up ? Phase::Update : Phase::Gradient;
-  return {phase, phase};
-}
-
 /// Appends the sums of one assembled program.
 class Reducer {
  public:
@@ -49,7 +34,7 @@ class Reducer {
   };
 
   void reduce_gradients() {
-    const SumPhases phases = phases_of_gradients(context_);
+    const GradientSums phases = gradient_sums(graph_, context_.variant);
     std::vector<Started> sums;
     for (std::vector<Trained*>& bucket : buckets(phases)) {
       std::vector<std::string_view> names;
@@ -77,7 +62,7 @@ class Reducer {
   /// Accumulators lie in the order of what is trained, gradients of a pass in
   /// that of all ranks. Neighbours share a bucket, up to its bytes; one that is
   /// larger goes alone.
-  std::vector<std::vector<Trained*>> buckets(const SumPhases& phases) {
+  std::vector<std::vector<Trained*>> buckets(const GradientSums& phases) {
     std::vector<Trained*> gradients;
     if (phases.start == Phase::Update) {
       for (Trained& trained : a_.trained) gradients.push_back(&trained);
@@ -105,7 +90,7 @@ class Reducer {
   /// Means weigh each rank's by its samples. The host reads results that no
   /// node does.
   void reduce_losses() {
-    const bool is_step = context_.collectives.is_step;
+    const bool is_step = context_.variant.timeline == Timeline::OneRun;
     const Phase start = is_step ? Phase::Gradient : Phase::Forward;
     program_.position = {start, -1, "losses"};
     std::vector<ValueId> parts;
@@ -220,6 +205,17 @@ bool is_start(const Node& node) {
 }
 
 }  // namespace
+
+GradientSums gradient_sums(const MergedGraph& graph, const Variant& variant) {
+  if (variant.timeline == Timeline::OneRun) {
+    return {Phase::Gradient, Phase::Update};
+  }
+  const bool adds_up = variant.accumulates && !graph.accumulators.empty();
+  if (!adds_up) return {Phase::Gradient, Phase::Gradient};
+  // Passes of linked graphs make one gradient, each of other samples.
+  const bool weighs = graph.weights_gradients && !graph.is_linkable;
+  return {Phase::Update, Phase::Update, weighs};
+}
 
 std::string first_and_last(std::span<const std::string_view> parameters) {
   std::string text(parameters.front());

@@ -14,6 +14,17 @@
 
 namespace traingraph {
 
+/// When a program sums its gradients over ranks, and where they are weighed. A
+/// step computes the rest while its sums are under way. Gradients that are
+/// added up over several passes are summed at the update, and are then weighed
+/// by the samples of all passes; others are weighed where a pass begins them,
+/// so that those within the network are, too.
+struct GradientSums {
+  Phase start = Phase::Gradient, done = Phase::Gradient;
+  bool weighs = false;  // else passes do
+};
+GradientSums gradient_sums(const MergedGraph& graph, const Variant& variant);
+
 /// Names a bucket: "head/weights ... stem/biases".
 std::string first_and_last(std::span<const std::string_view> parameters);
 

@@ -91,15 +91,11 @@ void SharedSegment::barrier(const char* call, const Wait& wait) {
 void SharedSegment::require_same(const Message& own) const {
   for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
     const Message& other = parts_[rank]->messages[num_posts_ % 2];
-    if (other.operation == own.operation && other.root == own.root &&
-        other.bytes == own.bytes) {
-      continue;
-    }
+    if (other == own) continue;
     const auto text = [](const Message& message) {
-      constexpr std::array kNames{"all_reduce", "all_gather", "broadcast"};
-      std::string text = kNames[static_cast<std::size_t>(message.operation)];
+      std::string text = message.operation;
       text += " of " + std::to_string(message.bytes) + " bytes";
-      if (message.operation != Operation::Broadcast) return text;
+      if (message.root == kNoRoot) return text;
       return text + " from " + rank_text(message.root);
     };
     throw StateError(ErrorInfo{.op = "collective",
@@ -121,7 +117,7 @@ void SharedSegment::post(const Message& message,
 
 void SharedSegment::all_gather(std::span<std::byte> all, const Wait& wait) {
   const std::size_t size = all.size() / parts_.size();
-  const Message message{Operation::AllGather, 0, all.size()};
+  const Message message{"all_gather", kNoRoot, all.size()};
   std::size_t at = 0;
   do {
     const std::size_t count = std::min(kMailboxBytes, size - at);
@@ -137,7 +133,7 @@ void SharedSegment::all_gather(std::span<std::byte> all, const Wait& wait) {
 void SharedSegment::broadcast(std::span<std::byte> bytes, int root,
                               const Wait& wait) {
   const auto from = static_cast<std::size_t>(root);
-  const Message message{Operation::Broadcast, root, bytes.size()};
+  const Message message{"broadcast", root, bytes.size()};
   std::size_t at = 0;
   do {
     const auto piece =
@@ -152,7 +148,7 @@ void SharedSegment::broadcast(std::span<std::byte> bytes, int root,
 
 void SharedSegment::all_reduce(std::span<float> values, const Wait& wait) {
   constexpr std::size_t kFloats = kMailboxBytes / sizeof(float);
-  const Message message{Operation::AllReduce, 0, values.size_bytes()};
+  const Message message{"all_reduce", kNoRoot, values.size_bytes()};
   const auto floats = [](std::byte* at) {
     return reinterpret_cast<float*>(at);
   };

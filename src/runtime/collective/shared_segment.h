@@ -50,11 +50,13 @@ class SharedSegment {
 
  private:
   struct Part;
-  enum class Operation : std::uint32_t { AllReduce, AllGather, Broadcast };
+  static constexpr std::int32_t kNoRoot = -1;
   struct Message {
-    Operation operation;
+    char operation[12];
     std::int32_t root;
     std::uint64_t bytes;  // of the whole operation
+
+    bool operator==(const Message&) const = default;
   };
 
   /// Posts `piece` into this rank's next mailbox; ends at a barrier.

@@ -11,26 +11,11 @@
 namespace traingraph {
 namespace {
 
-const char* name_of(EntryPoint entry_point) {
-  switch (entry_point) {
-    case EntryPoint::Step:
-      return "execute";
-    case EntryPoint::Forward:
-      return "execute_forward";
-    case EntryPoint::Gradient:
-      return "execute_gradient";
-    case EntryPoint::Update:
-      return "execute_optimizer_update";
-    default:
-      return "another call";
-  }
-}
-
 std::string text_of(const CallHeader& header,
                     const std::vector<std::string>& graphs) {
   std::string text = header.entry_point == kNoEntryPoint
                          ? header.call
-                         : name_of(static_cast<EntryPoint>(header.entry_point));
+                         : call_of(static_cast<EntryPoint>(header.entry_point));
   const auto graph = static_cast<std::size_t>(header.graph);
   if (graph < graphs.size()) text += " of " + graphs[graph];
   text += ", call " + std::to_string(header.number);

@@ -11,33 +11,6 @@
 #include "traingraph/error.h"
 
 namespace traingraph {
-namespace {
-
-constexpr const char* kCompile = "compile";
-
-void require_options(const DataParallel& options) {
-  const auto fail = [](const char* node, const char* what, std::string got) {
-    throw InvalidArgument(ErrorInfo{
-        .op = kCompile, .node = node, .what = what, .got = std::move(got)});
-  };
-  if (options.gradients_of_ranks == GradientAccumulation::None) {
-    fail("gradients_of_ranks", "gradients of processes are summed or averaged",
-         "none");
-  }
-  if (options.bucket_bytes == 0) fail("bucket_bytes", "must be positive", "0");
-  if (!(options.collective_timeout > 0)) {
-    fail("collective_timeout", "must be positive",
-         std::to_string(options.collective_timeout));
-  }
-  if (!options.collective) return;
-  const int rank = options.collective->rank();
-  const int size = options.collective->size();
-  if (rank >= 0 && rank < size) return;
-  fail("collective", "its rank is not below its size",
-       std::to_string(rank) + " of " + std::to_string(size));
-}
-
-}  // namespace
 
 Exchange::Exchange(DataParallel options)
     : options_(std::move(options)),
@@ -46,7 +19,6 @@ Exchange::Exchange(DataParallel options)
       calls_(std::make_shared<CallOrder>()),
       sum_of_losses_(std::make_shared<Operation>()),
       gathered_statistics_(std::make_shared<Operation>()) {
-  require_options(options_);
   for (auto& piece : gathered_pieces_) piece = std::make_shared<Operation>();
 }
 

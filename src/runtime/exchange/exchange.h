@@ -34,7 +34,7 @@ namespace traingraph {
 
 class Exchange {
  public:
-  /// Throws InvalidArgument.
+  /// Of what require_data_parallel() accepts.
   explicit Exchange(DataParallel options);
 
   const DataParallel& options() const { return options_; }
@@ -86,7 +86,7 @@ class Exchange {
   /// else 0.
   double run(const ExchangePlan& plan, std::size_t event, const Call& call,
              const std::function<bool()>& is_aborted);
-  /// An execution that has begun failed for another reason.
+  /// An execution failed for another reason, or is skipped as one before has.
   void fail(const std::exception_ptr& error) noexcept { group_.fail(error); }
 
  private:

@@ -44,6 +44,7 @@ class ExchangePlanner {
         placement_(placement),
         units_(units),
         linked_(linked) {
+    out_.weighs_sums = gradient_sums(graph_, program_.variant).weighs;
     find_summed();
   }
 
@@ -89,11 +90,10 @@ class ExchangePlanner {
     }
   }
 
-  /// What a linked graph passes on has been weighed there. Passes of graphs
-  /// that are not linked are weighed when their sum is.
+  /// What a linked graph passes on has been weighed there.
   void find_weights() {
     const bool weighs = differentiates(entry_point_)
-                            ? has_host_units() || graph_.is_linkable
+                            ? !out_.weighs_sums
                             : entry_point_ == EntryPoint::Forward;
     if (!weighs) return;
     const auto add = [&](TensorIndex tensor) {
@@ -176,10 +176,6 @@ class ExchangePlanner {
         append(unit.args[i], trained->second, first);
       }
     }
-    // Passes of linked graphs make one gradient, each of other samples, so they
-    // are weighed one by one.
-    out_.weighs_sums = entry_point_ == EntryPoint::Update &&
-                       graph_.weights_gradients && !graph_.is_linkable;
     begun_[node.outputs.front()] = {first, out_.buckets.size()};
     if (sends_losses) return add(ExchangeStep::SendLosses);
     for (std::size_t i = first; i < out_.buckets.size(); ++i) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -19,27 +20,30 @@ namespace traingraph {
 
 class Operation : public std::enable_shared_from_this<Operation> {
  public:
+  Operation();
+  ~Operation();
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
   /// `start` begins it with the callback it is given. This object, and
   /// `memory`, stay until the transport calls that, even if nobody waits any
-  /// more; who has waited knows that `memory` is let go.
+  /// more; who has waited knows that `memory` is let go. Only the first call
+  /// counts, however late others come.
   template <class F>
   void begin(std::shared_ptr<const void> memory, F&& start) {
     {
       const std::scoped_lock lock(mutex_);
       if (!is_over_) throw InternalError("an operation is begun twice");
-      self_ = shared_from_this();
       memory_ = std::move(memory);
       is_over_ = false;
       error_ = nullptr;
       begun_ = Clock::now();
     }
-    const Collective::Done done = [this](std::exception_ptr error) noexcept {
-      end(std::move(error));
-    };
+    const Collective::Done done = open_ticket();
     try {
       std::forward<F>(start)(done);
     } catch (...) {
-      end(std::current_exception());
+      done(std::current_exception());
     }
   }
 
@@ -54,14 +58,32 @@ class Operation : public std::enable_shared_from_this<Operation> {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// Where a call of the transport finds the operation that it ends. Tickets
+  /// are never freed but serve the next operation, so that a call which comes
+  /// when its operation is gone still finds that it is too late.
+  struct Ticket {
+    std::mutex mutex;
+    std::uint64_t number = 0;              // goes up with each operation
+    std::shared_ptr<Operation> operation;  // while it is under way
+    Ticket* next = nullptr;                // of those that are free
+  };
+  /// The callback: so small that a std::function holds it without the heap.
+  struct Ending {
+    Ticket* ticket;
+    std::uint64_t number;
+    void operator()(std::exception_ptr error) const noexcept;
+  };
+
+  struct Tickets;
+  Ending open_ticket();
   void end(std::exception_ptr error) noexcept;
 
+  Ticket* ticket_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = true;
   Clock::time_point begun_, ended_;
   std::exception_ptr error_;
-  std::shared_ptr<Operation> self_;  // while it is under way
   std::shared_ptr<const void> memory_;
 };
 

@@ -263,7 +263,9 @@ void ExecutionState::finished(std::exception_ptr error,
   stage_.compare_exchange_strong(stage, Stage::Skipped);
   if (stage == Stage::Begun) drawn.steps = nullptr;
   if (error) give_numbers_back();
-  if (error && exchange && stage == Stage::Begun) exchange->fail(error);
+  // Other processes make this call all the same, unless they cancel it, too.
+  const bool is_missed = stage == Stage::Begun || stage == Stage::Skipped;
+  if (error && exchange && is_missed) exchange->fail(error);
   depends_on_.clear();
   if (is_profiled) seconds = elapsed;
   if (unit_times) unit_times->succeeded = !error;

@@ -82,7 +82,7 @@ Executor::Executor(std::enable_shared_from_this<Session>& owner,
                    ExecutorParts parts)
     : owner_(owner),
       parts_(parts),
-      optimizer_step_(parts.linked),
+      optimizer_step_(parts.link),
       exchange_turn_(parts.exchange, accumulation_),
       participants_{&parts_.link,   &settings_,       &parts_.inputs,
                     &random_state_, &optimizer_step_, &exchange_turn_,
@@ -119,11 +119,11 @@ Execution Executor::enqueue(Call call, const ExecuteOptions& options,
   Callbacks callbacks = callbacks_of(options, state);
   // Memory of linked graphs may be in use by work of the others.
   HostWriter writer(*state, parts_.placement,
-                    !parts_.linked.is_linked() && parts_.in_flight.is_idle());
+                    !parts_.link.is_linked() && parts_.in_flight.is_idle());
   {
     // Which linked graph has added to which accumulator is recorded in the
     // order of the queue, hence under one lock.
-    const std::unique_lock<std::mutex> lock = parts_.linked.lock();
+    const std::unique_lock<std::mutex> lock = parts_.link.lock();
     state->depend_on(call.depends_on);
     state->depend_on(call.pass.adds_to);
     for (Participant* each : participants_) each->stage(call, writer, *state);
@@ -218,7 +218,7 @@ std::shared_ptr<const BoundEntryPoint> Executor::bound(
   if (bound) return bound;
   bound = bind_entry_point(
       specialization.compilation, entry_point, parts_.placement,
-      {.poison_memory = poison_memory_, .linked = parts_.linked});
+      {.poison_memory = poison_memory_, .linked = parts_.link});
   return bound;
 }
 

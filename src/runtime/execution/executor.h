@@ -37,8 +37,7 @@ struct ExecutorParts {
   const UserObjects& objects;
   Placement& placement;
   Inputs& inputs;
-  Participant& link;
-  LinkedParts& linked;
+  LinkParticipant& link;
   InFlight& in_flight;
   const std::shared_ptr<Exchange>& exchange;  // null: with nobody
 };

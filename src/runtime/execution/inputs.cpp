@@ -17,8 +17,10 @@ bool has_role(const Compilation& main, TensorIndex tensor, Role role) {
     const ValueId value = assembled.find(tensor);
     return value != kNoValue && assembled.program.value(value).role == role;
   };
-  return is_in(main.inference.assembled) ||
-         (main.training && is_in(main.training->assembled));
+  return std::ranges::any_of(main.programs(),
+                             [&](const CompiledProgram* program) {
+                               return is_in(program->assembled);
+                             });
 }
 
 /// What is bound is a batch of that many samples, or begins with one.
@@ -126,8 +128,7 @@ void Inputs::add_constants(const Compilation& main,
       input.is_on_device = true;
     }
   };
-  if (main.training) add(main.training->assembled);
-  add(main.inference.assembled);
+  for (const auto* program : main.programs()) add(program->assembled);
 }
 
 void Inputs::add_positions() {

@@ -8,6 +8,7 @@
 
 #include "runtime/execution/call.h"
 #include "runtime/execution/host_writer.h"
+#include "runtime/plans/linked_parts.h"
 
 namespace traingraph {
 
@@ -27,5 +28,9 @@ class Participant {
   virtual void commit(const Call&,
                       const std::shared_ptr<ExecutionState>&) noexcept {}
 };
+
+/// The link of a graph: takes part in its calls, and does for it what linked
+/// graphs do.
+class LinkParticipant : public Participant, public LinkedParts {};
 
 }  // namespace traingraph

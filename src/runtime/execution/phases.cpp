@@ -9,6 +9,11 @@
 namespace traingraph {
 namespace {
 
+constexpr const char* kStepCall = call_of(Segment::Step);
+constexpr const char* kForwardCall = call_of(Segment::Forward);
+constexpr const char* kGradientCall = call_of(Segment::Gradient);
+constexpr const char* kUpdateCall = call_of(Segment::Update);
+
 void require_no_inference(const char* call, const ExecuteOptions& options) {
   if (!options.forward_for_inference) return;
   throw InvalidArgument(ErrorInfo{
@@ -36,13 +41,13 @@ ExecuteOptions with_batch_of_forward(const char* call,
 Execution Executor::execute(const CallData& data,
                             const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), "execute");
-  Call call{"execute", EntryPoint::Step, data, nullptr};
+  require_compiled(parts_.plan_cache.get(), kStepCall);
+  Call call{kStepCall, EntryPoint::Step, data, nullptr};
   if (options.forward_for_inference || !trains()) {
     call.entry_point =
         inference_entry_point(data, options.skip_writing_input_data_to_device);
   } else {
-    require_seed("execute");
+    require_seed(kStepCall);
   }
   return enqueue(std::move(call), options, permit);
 }
@@ -50,8 +55,8 @@ Execution Executor::execute(const CallData& data,
 Execution Executor::execute_forward(const CallData& data,
                                     const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), "execute_forward");
-  Call call{"execute_forward", EntryPoint::Forward, data, nullptr};
+  require_compiled(parts_.plan_cache.get(), kForwardCall);
+  Call call{kForwardCall, EntryPoint::Forward, data, nullptr};
   if (options.forward_for_inference) {
     call.entry_point =
         inference_entry_point(data, options.skip_writing_input_data_to_device);
@@ -61,48 +66,45 @@ Execution Executor::execute_forward(const CallData& data,
 
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), "execute_gradient");
-  require_no_inference("execute_gradient", options);
+  require_compiled(parts_.plan_cache.get(), kGradientCall);
+  require_no_inference(kGradientCall, options);
   if (!phases_.has_forward()) {
     throw StateError(ErrorInfo{
-        .op = "execute_gradient",
+        .op = kGradientCall,
         .what = "there is no forward pass to differentiate",
         .expected = "execute_forward before each execute_gradient",
         .hint = "A forward pass in inference form, execute() and a gradient "
                 "pass use the last one up."});
   }
-  require_seed("execute_gradient");
+  require_seed(kGradientCall);
   const ExecuteOptions same =
-      with_batch_of_forward("execute_gradient", options, phases_.batch());
-  Call call{"execute_gradient", EntryPoint::Gradient, {}, phases_.last_phase()};
+      with_batch_of_forward(kGradientCall, options, phases_.batch());
+  Call call{kGradientCall, EntryPoint::Gradient, {}, phases_.last_phase()};
   call.pass =
       accumulation_.pass(parts_.plan_cache->graph(), options.accumulate,
-                         phases_.batch(), parts_.linked.shares_gradients());
+                         phases_.batch(), parts_.link.shares_gradients());
   return enqueue(std::move(call), same, permit);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), "execute_optimizer_update");
-  require_no_inference("execute_optimizer_update", options);
+  require_compiled(parts_.plan_cache.get(), kUpdateCall);
+  require_no_inference(kUpdateCall, options);
   if (!parts_.objects.optimizer) {
-    throw StateError(ErrorInfo{.op = "execute_optimizer_update",
+    throw StateError(ErrorInfo{.op = kUpdateCall,
                                .what = "the graph has no optimizer",
                                .hint = "Call compile_optimizer() first."});
   }
   if (!phases_.has_gradient()) {
     throw StateError(
-        ErrorInfo{.op = "execute_optimizer_update",
+        ErrorInfo{.op = kUpdateCall,
                   .what = "there are no gradients to apply",
                   .expected = "execute_gradient before each update"});
   }
-  const ExecuteOptions same = with_batch_of_forward("execute_optimizer_update",
-                                                    options, phases_.batch());
-  return enqueue({"execute_optimizer_update",
-                  EntryPoint::Update,
-                  {},
-                  phases_.last_phase()},
-                 same, permit);
+  const ExecuteOptions same =
+      with_batch_of_forward(kUpdateCall, options, phases_.batch());
+  return enqueue({kUpdateCall, EntryPoint::Update, {}, phases_.last_phase()}, same,
+                 permit);
 }
 
 /// Labels may be left out of a call that has data. One without runs on all that
@@ -122,9 +124,10 @@ void Executor::require_seed(const char* call) const {
   const Compilation& main = parts_.plan_cache->main()->compilation;
   const bool has_user_gradient =
       std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
-        return !user.is_boundary || parts_.linked.is_upstream(user);
+        return !user.is_boundary || parts_.link.is_upstream(user);
       });
-  const bool has_loss = !main.training->assembled.losses.empty();
+  const bool has_loss =
+      !main.program(PlanKind::Phases).assembled.losses.empty();
   if (has_loss || has_user_gradient || main.graph->declares_gradients) return;
   throw StateError(ErrorInfo{
       .op = call,

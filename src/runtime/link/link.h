@@ -52,7 +52,7 @@ struct Link {
   std::vector<std::weak_ptr<Session>> handles;
 };
 
-class LinkMember final : public Participant, public LinkedParts {
+class LinkMember final : public LinkParticipant {
  public:
   LinkMember(Placement& placement, Inputs& inputs)
       : placement_(placement), inputs_(inputs) {}

@@ -75,7 +75,7 @@ void LinkMember::forget_passes() noexcept {
 void LinkMember::find_live_gradients() {
   live_.assign(graph().tensors.size(), false);
   if (!graph().trains) return;
-  const Assembled& a = main_->training->assembled;
+  const Assembled& a = main_->program(PlanKind::Phases).assembled;
   std::vector<ValueId> supplied = a.loss_seeds, missing;
   for (const auto& user : graph().user_gradients) {
     const ValueId seed = a.find(user.gradient);

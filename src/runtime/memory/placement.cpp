@@ -39,8 +39,7 @@ std::vector<const Value*> persistent_values(const Compilation& compilation) {
       values.push_back(&value);
     }
   };
-  if (compilation.training) add(*compilation.training);
-  add(compilation.inference);
+  for (const auto* program : compilation.programs()) add(*program);
   return values;
 }
 
@@ -50,8 +49,11 @@ bool is_part(const MergedGraph& graph, TensorIndex tensor) {
 }
 
 std::array<std::size_t, kNumPlanKinds> arena_sizes(const Compilation& c) {
-  return {c.step.memory.arena_bytes, c.phases.memory.arena_bytes,
-          c.inference_plan.memory.arena_bytes};
+  std::array<std::size_t, kNumPlanKinds> sizes{};
+  std::ranges::transform(c.parts, sizes.begin(), [](const auto& part) {
+    return part.plan.memory.arena_bytes;
+  });
+  return sizes;
 }
 
 }  // namespace

@@ -15,8 +15,6 @@
 
 namespace traingraph {
 
-inline constexpr int kNumPlanKinds = 3;
-
 class Placement {
  public:
   /// Forgets everything but where parameters are: they stay on `context`.

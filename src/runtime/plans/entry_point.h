@@ -19,6 +19,21 @@ enum class EntryPoint : std::uint8_t {
 };
 inline constexpr int kNumEntryPoints = 6;
 
+/// The call that runs an entry point of a training program.
+constexpr const char* call_of(EntryPoint entry_point) {
+  switch (entry_point) {
+    case EntryPoint::Step:
+      return "execute";
+    case EntryPoint::Forward:
+      return "execute_forward";
+    case EntryPoint::Gradient:
+      return "execute_gradient";
+    case EntryPoint::Update:
+      return "execute_optimizer_update";
+    default:
+      return "another call";
+  }
+}
 constexpr bool is_inference(EntryPoint entry_point) {
   return entry_point == EntryPoint::Inference ||
          entry_point == EntryPoint::InferenceWithoutLabels;

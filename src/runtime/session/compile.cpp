@@ -120,9 +120,10 @@ void declare_constants(Declaration& declaration, const TensorMap& tensors,
 void require_inputs_are_used(const Compilation& compilation) {
   const MergedGraph& graph = *compilation.graph;
   const auto is_used = [&](TensorIndex tensor) {
-    return compilation.inference.assembled.find(tensor) != kNoValue ||
-           (compilation.training &&
-            compilation.training->assembled.find(tensor) != kNoValue);
+    return std::ranges::any_of(
+        compilation.programs(), [&](const CompiledProgram* program) {
+          return program->assembled.find(tensor) != kNoValue;
+        });
   };
   for (const auto* names :
        {&graph.inputs, &graph.labels, &graph.label_weights}) {
@@ -143,9 +144,9 @@ void require_inputs_are_used(const Compilation& compilation) {
 /// may take some elsewhere.
 void require_something_trains(const Compilation& compilation) {
   const MergedGraph& graph = *compilation.graph;
-  if (!graph.update || !compilation.training || graph.is_linkable) return;
+  if (!graph.update || !graph.trains || graph.is_linkable) return;
   if (!graph.user_gradients.empty()) return;
-  if (!compilation.training->assembled.trained.empty()) return;
+  if (!compilation.program(PlanKind::Phases).assembled.trained.empty()) return;
   const bool has_trainable = !graph.trainable.empty();
   const bool has_parameters = std::ranges::any_of(
       graph.layers,
@@ -268,6 +269,7 @@ void compile(Session& session, const Device& device,
                   .hint = "Load the file for another device or batch size."});
   }
   require_compilable(declaration, options);
+  require_data_parallel(device, options.data_parallel);
   declare_constants(declaration, constants, constants_data);
   Freeze freeze(declaration.graphs);
   LayerNames::make_unique(declaration.graphs, declaration.trained_inputs);
@@ -276,7 +278,7 @@ void compile(Session& session, const Device& device,
   }
   forget_compilation(session);
   session.device = device;
-  auto exchange = make_exchange(session, options);
+  auto exchange = make_exchange(options.data_parallel);
   declaration.among_ranks = options.data_parallel.collective
                                 ? options.data_parallel.gradients_of_ranks
                                 : GradientAccumulation::None;

@@ -55,9 +55,7 @@ std::vector<TensorIndex> variables_of(const Session& session) {
   const Compilation& main = session.main();
   std::vector<bool> seen(session.objects.tensors.size(), false);
   std::vector<TensorIndex> variables;
-  for (const auto* compiled :
-       {main.training ? &*main.training : nullptr, &main.inference}) {
-    if (!compiled) continue;
+  for (const auto* compiled : main.programs()) {
     collect_variables(session, compiled->assembled.program, seen, variables);
   }
   return variables;
@@ -146,9 +144,9 @@ MemoryReport CompiledGraph::memory() const {
   session_->require_compiled("memory");
   const Compilation& main = session_->main();
   MemoryReport report;
-  report.step = main.step.memory;
-  report.phases = main.phases.memory;
-  report.inference = main.inference_plan.memory;
+  report.step = main.plan(PlanKind::Step).memory;
+  report.phases = main.plan(PlanKind::Phases).memory;
+  report.inference = main.plan(PlanKind::Inference).memory;
   session_->placement.report(report);
   report.staging_bytes = session_->executor.staging_bytes();
   if (session_->exchange) {

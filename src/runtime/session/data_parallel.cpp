@@ -63,18 +63,21 @@ std::string optimizer_of(const Session& session) {
 
 std::string options_of(const Session& session) {
   const MergedGraph& graph = session.plan_cache->graph();
-  const DataParallel& options = session.exchange->options();
+  // All are named, so that what is added is not forgotten here.
+  const auto& [collective, gradients_of_ranks, bucket_bytes, timeout,
+               shard_optimizer, reduce_losses, synchronize_batch_norm,
+               on_bucket] = session.exchange->options();
   const auto line = [](const char* name, const auto& value) {
     return std::string(name) + '=' + std::to_string(value) + '\n';
   };
   return "precision=" + std::string(to_string(graph.precision)) + '\n' +
          line("link_graphs", graph.is_linkable) +
          line("accumulate_gradients", graph.accumulates_gradients) +
-         line("bucket_bytes", options.bucket_bytes) +
+         line("bucket_bytes", bucket_bytes) +
          line("alignment", session.device->context()->target().alignment()) +
-         line("shard_optimizer", options.shard_optimizer) +
-         line("reduce_losses", options.reduce_losses) +
-         line("synchronize_batch_norm", options.synchronize_batch_norm) +
+         line("shard_optimizer", shard_optimizer) +
+         line("reduce_losses", reduce_losses) +
+         line("synchronize_batch_norm", synchronize_batch_norm) +
          line("averages_gradients", graph.weights_gradients);
 }
 
@@ -235,18 +238,40 @@ StagingSizes staging_sizes(const Session& session) {
 
 }  // namespace
 
-std::shared_ptr<Exchange> make_exchange(const Session& session,
-                                        const CompileOptions& options) {
-  const DataParallel& data_parallel = options.data_parallel;
-  if (!data_parallel.collective && !data_parallel.on_bucket) return nullptr;
-  if (!session.device->context()->reaches_marks()) {
-    throw UnsupportedError(
-        ErrorInfo{.op = "compile",
-                  .node = "collective",
-                  .what = "this device exchanges no gradients",
-                  .expected = "Device \"cpu\""});
+void require_data_parallel(const Device& device, const DataParallel& options) {
+  const auto fail = [](const char* option, const char* what, std::string got) {
+    throw InvalidArgument(ErrorInfo{
+        .op = "compile", .node = option, .what = what, .got = std::move(got)});
+  };
+  if (options.gradients_of_ranks == GradientAccumulation::None) {
+    fail("gradients_of_ranks", "gradients of processes are summed or averaged",
+         "none");
   }
-  return std::make_shared<Exchange>(data_parallel);
+  if (options.bucket_bytes == 0) fail("bucket_bytes", "must be positive", "0");
+  if (!(options.collective_timeout > 0)) {
+    fail("collective_timeout", "must be positive",
+         std::to_string(options.collective_timeout));
+  }
+  if (options.collective) {
+    const int rank = options.collective->rank();
+    const int size = options.collective->size();
+    if (rank < 0 || rank >= size) {
+      fail("collective", "its rank is not below its size",
+           std::to_string(rank) + " of " + std::to_string(size));
+    }
+  }
+  const bool exchanges = options.collective || options.on_bucket;
+  if (!exchanges || device.context()->reaches_marks()) return;
+  throw UnsupportedError(
+      ErrorInfo{.op = "compile",
+                .node = options.collective ? "collective" : "on_bucket",
+                .what = "this device exchanges no gradients",
+                .expected = "Device \"cpu\""});
+}
+
+std::shared_ptr<Exchange> make_exchange(const DataParallel& options) {
+  if (!options.collective && !options.on_bucket) return nullptr;
+  return std::make_shared<Exchange>(options);
 }
 
 void start_exchange(Session& session) {

@@ -28,7 +28,7 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
   last->wait();
   session.in_flight.wait_until_idle();
   const Compilation& compilation = last->specialization->compilation;
-  const CompiledProgram& compiled = *compilation.training;
+  const CompiledProgram& compiled = compilation.program(PlanKind::Phases);
   const Trained* const trained =
       compiled.assembled.find_trained(session.objects.find(parameter));
   if (!trained) {
@@ -39,7 +39,7 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
         .expected = "an updatable parameter that the loss depends on"});
   }
   const StorageId storage = compiled.lowered.storage_of[trained->gradient];
-  return {session.placement.locate(compiled, compilation.phases,
+  return {session.placement.locate(compiled, compilation.plan(PlanKind::Phases),
                                    PlanKind::Phases, storage),
           compiled.assembled.program.desc(trained->gradient)};
 }
@@ -63,8 +63,10 @@ std::shared_ptr<void> owner_of_gradients(const Session& session) {
 /// and in the same order.
 std::size_t block_bytes(const Session& session, const Compilation& last) {
   const auto& accumulators = last.graph->accumulators;
-  if (accumulators.empty()) return last.phases.gradient_block.bytes;
-  const auto& trained = last.training->assembled.trained;
+  if (accumulators.empty()) {
+    return last.plan(PlanKind::Phases).gradient_block.bytes;
+  }
+  const auto& trained = last.program(PlanKind::Phases).assembled.trained;
   const auto first = std::ranges::find(accumulators, trained.front().tensor,
                                        &MergedGraph::Accumulator::of);
   return session.placement.of(first->into)->arena->size_bytes();
@@ -164,7 +166,7 @@ GradientView TrainingGraph::gradients_view() const {
   std::scoped_lock lock(session_->mutex);
   session_->require_compiled("gradients");
   const Compilation& main = session_->main();
-  const auto& trained = main.training->assembled.trained;
+  const auto& trained = main.program(PlanKind::Phases).assembled.trained;
   if (trained.empty()) return {};
   if (main.graph->is_linkable) {
     throw UnsupportedError(ErrorInfo{

@@ -247,7 +247,8 @@ class LinkBuilder {
       const MergedGraph& graph = *main.graph;
       const auto accumulators = accumulators_of(*session);
       const std::vector<std::size_t> places = places_of(graph);
-      for (const Trained& trained : main.training->assembled.trained) {
+      for (const Trained& trained :
+           main.program(PlanKind::Phases).assembled.trained) {
         const Tensor& tensor = session->objects.tensors[trained.tensor];
         const auto* state = tensor.state().get();
         const TensorIndex accumulator = accumulators[trained.tensor];
@@ -285,7 +286,7 @@ class LinkBuilder {
     auto& [users, updated] = link_->optimizers[optimizer.get()];
     const auto& main = session->plan_cache->main()->compilation;
     const bool updates_anything = std::ranges::any_of(
-        main.training->assembled.trained,
+        main.program(PlanKind::Phases).assembled.trained,
         [&](const Trained& t) { return !member.skips_update(t.tensor); });
     if (updates_anything) users.push_back(&member);
     updated.reserve(group_.size());

@@ -12,7 +12,6 @@ struct Compiled {
   const CompileOptions& options;
 
   const DataParallel& ranks() const { return options.data_parallel; }
-  bool has_exchange() const { return ranks().collective || ranks().on_bucket; }
 };
 
 struct Conflict {
@@ -60,14 +59,22 @@ constexpr Conflict kConflicts[] = {
      /*is_unsupported=*/true},
     {"collective", "an inference graph has no gradients to exchange",
      "a TrainingGraph",
-     [](const Compiled& c) { return c.has_exchange() && !c.graph.trains; },
+     [](const Compiled& c) { return c.ranks().collective && !c.graph.trains; },
      /*is_unsupported=*/true},
     {"collective", "an execution that is verified exchanges no gradients",
      "verify off",
-     [](const Compiled& c) { return c.has_exchange() && c.options.verify; },
+     [](const Compiled& c) { return c.ranks().collective && c.options.verify; },
+     /*is_unsupported=*/true},
+    {"on_bucket", "an inference graph has no gradients to exchange",
+     "a TrainingGraph",
+     [](const Compiled& c) { return c.ranks().on_bucket && !c.graph.trains; },
+     /*is_unsupported=*/true},
+    {"on_bucket", "an execution that is verified exchanges no gradients",
+     "verify off",
+     [](const Compiled& c) { return c.ranks().on_bucket && c.options.verify; },
      /*is_unsupported=*/true},
     // Passes of graphs that may be linked are weighed one by one.
-    {"collective",
+    {"synchronize_batch_norm",
      "the samples of all passes, which weigh gradients that are added up, are "
      "not known when batch normalization sums them over ranks",
      "accumulate_gradients or synchronize_batch_norm off, or link_graphs",

@@ -101,9 +101,7 @@ void create_readable_tensors(Session& session) {
   session.gradient_tensors.clear();
   const Compilation& compilation = session.main();
   const MergedGraph& graph = *compilation.graph;
-  const Assembled& main = compilation.training
-                              ? compilation.training->assembled
-                              : compilation.inference.assembled;
+  const Assembled& main = compilation.programs().front()->assembled;
   const auto& tensors = session.objects.tensors;
   for (const auto& [name, tensor] : graph.outputs) {
     const ValueId value = main.find(tensor);

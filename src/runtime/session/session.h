@@ -58,7 +58,7 @@ struct Session : std::enable_shared_from_this<Session> {
   std::shared_ptr<Exchange> exchange;  // null: there is one process
   LinkMember link{placement, inputs};
   Executor executor{*this,
-                    {mutex, plan_cache, objects, placement, inputs, link, link,
+                    {mutex, plan_cache, objects, placement, inputs, link,
                      in_flight, exchange}};
 
   NameIndex names;
@@ -81,9 +81,11 @@ void compile_loaded(Session& session, const Device& device, Merged merged,
 void link_sessions(const std::vector<std::shared_ptr<Session>>& handles);
 
 // --- data_parallel.cpp ---
-/// Null when there is one process. Throws InvalidArgument, UnsupportedError.
-std::shared_ptr<Exchange> make_exchange(const Session& session,
-                                        const CompileOptions& options);
+/// Throws InvalidArgument for values that mean nothing, whether or not there
+/// are other processes, and UnsupportedError where `device` has no exchange.
+void require_data_parallel(const Device& device, const DataParallel& options);
+/// Null when there is nothing to exchange.
+std::shared_ptr<Exchange> make_exchange(const DataParallel& options);
 /// Waits for all processes, and takes what rank 0 begins with. Throws the same
 /// error in all when they have compiled different graphs.
 void start_exchange(Session& session);

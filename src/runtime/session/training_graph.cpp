@@ -132,7 +132,8 @@ std::vector<Tensor> TrainingGraph::parameters() const {
   std::scoped_lock lock(session_->mutex);
   session_->require_compiled("parameters");
   std::vector<Tensor> parameters;
-  for (const Trained& trained : session_->main().training->assembled.trained) {
+  const CompiledProgram& program = session_->main().program(PlanKind::Phases);
+  for (const Trained& trained : program.assembled.trained) {
     parameters.push_back(session_->objects.tensors[trained.tensor]);
   }
   return parameters;

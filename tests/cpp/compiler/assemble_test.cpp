@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "compiler/batch_size.h"
-#include "compiler/compile.h"
 #include "compiler/merge.h"
 #include "compiler/passes.h"
 #include "compiler/passes/remove_dead_nodes.h"
@@ -61,9 +60,9 @@ class AssembleTest : public ::testing::Test {
   }
   Assembly assembled(Mode mode = Mode::Training, std::int64_t batch = 0) {
     Merged merged = merge_graphs(d);
-    Assembled a =
-        assemble(merged.graph, mode, batch ? batch : merged.graph.batch,
-                 make_null_context()->target());
+    Assembled a = assemble(merged.graph, {.mode = mode},
+                           batch ? batch : merged.graph.batch,
+                           make_null_context()->target());
     verify(a.program);
     return {std::move(a), std::move(merged)};
   }
@@ -308,27 +307,6 @@ TEST_F(AssembleTest, NobodysResultsAreDropped) {
             (Kinds{OpKind::MatMul, OpKind::BatchNorm, OpKind::Activation}));
   EXPECT_EQ(kinds(assembled(Mode::Inference).program, Phase::Forward),
             (Kinds{OpKind::MatMul, OpKind::Activation}));
-}
-
-TEST_F(AssembleTest, CompilingRunsEveryStage) {
-  Graph g;
-  g.node(layer, x);
-  add(g);
-  d.inputs = {{"x", x}};
-  d.labels = {{"label", label}};
-  train_with(std::make_shared<optimizers::SGD>(0.1f, 0.9f));
-  const auto context = make_null_context();
-  const Compilation c =
-      compile_graph(std::make_shared<const MergedGraph>(merge_graphs(d).graph),
-                    context->target(), {}, 4);
-  EXPECT_EQ(c.step.order.size(), c.training->lowered.units.size());
-  EXPECT_EQ(c.phases.order.size(), c.training->lowered.units.size());
-  EXPECT_EQ(c.inference_plan.order.size(), c.inference.lowered.units.size());
-  EXPECT_EQ(c.phases.gradient_block.bytes, 2 * 64u);
-  for (const Trained& trained : c.training->assembled.trained) {
-    const StorageId id = c.training->lowered.storage_of[trained.gradient];
-    EXPECT_NE(c.phases.offset_of[id], Plan::kNotInArena);
-  }
 }
 
 TEST(RemoveDeadNodes, KeepsWhatIsReadAndWhatMutates) {

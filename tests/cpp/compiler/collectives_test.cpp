@@ -38,12 +38,13 @@ class Collectives : public ::testing::Test {
     d.labels = {{"label", label}};
   }
 
-  Assembled assembled(CollectiveOptions options) {
+  Assembled assembled(CollectiveOptions options,
+                      Timeline timeline = Timeline::OneRun) {
     const Merged merged = merge_graphs(d);
     const auto context = make_null_context();
     const auto build = [&](const CollectiveOptions& with) {
-      return assemble(merged.graph, Mode::Training, merged.graph.batch,
-                      context->target(), /*accumulates=*/true, with);
+      return assemble(merged.graph, {.timeline = timeline}, merged.graph.batch,
+                      context->target(), with);
     };
     options.order = order_of_readiness(build({}));
     Assembled a = build(options);
@@ -70,7 +71,7 @@ TEST_F(Collectives, ThereAreNoneWithoutOthers) {
 }
 
 TEST_F(Collectives, ASumBeginsBehindWhatTouchesItsGradients) {
-  const Assembled a = assembled({.bucket_bytes = kEachAlone, .is_step = true});
+  const Assembled a = assembled({.bucket_bytes = kEachAlone});
   const auto starts = nodes_of(a.program, OpKind::AllReduceStart);
   ASSERT_EQ(starts.size(), 4u);
   for (const NodeId start : starts) {
@@ -94,7 +95,7 @@ TEST_F(Collectives, ASumBeginsBehindWhatTouchesItsGradients) {
 }
 
 TEST_F(Collectives, UpdatesReadTheSumsInTheirOrder) {
-  const Assembled a = assembled({.bucket_bytes = kEachAlone, .is_step = true});
+  const Assembled a = assembled({.bucket_bytes = kEachAlone});
   std::vector<ValueId> read;
   for (const NodeId id : nodes_of(a.program, OpKind::SgdUpdate)) {
     const ValueId sum = a.program.node(id).inputs[1];
@@ -111,7 +112,7 @@ TEST_F(Collectives, UpdatesReadTheSumsInTheirOrder) {
 }
 
 TEST_F(Collectives, PhasesEndWithTheSums) {
-  const Assembled a = assembled({.bucket_bytes = kEachAlone});
+  const Assembled a = assembled({.bucket_bytes = kEachAlone}, Timeline::Phases);
   const auto starts = nodes_of(a.program, OpKind::AllReduceStart);
   for (const NodeId done : nodes_of(a.program, OpKind::AllReduceDone)) {
     EXPECT_EQ(a.program.node(done).phase, Phase::Gradient);
@@ -121,7 +122,7 @@ TEST_F(Collectives, PhasesEndWithTheSums) {
 
 TEST_F(Collectives, AccumulatedGradientsAreSummedAtTheUpdate) {
   d.accumulates_gradients = true;
-  const Assembled a = assembled({.bucket_bytes = kAllAsOne});
+  const Assembled a = assembled({.bucket_bytes = kAllAsOne}, Timeline::Phases);
   for (const OpKind kind : {OpKind::AllReduceStart, OpKind::AllReduceDone}) {
     const auto nodes = nodes_of(a.program, kind);
     ASSERT_EQ(nodes.size(), 1u);
@@ -131,7 +132,7 @@ TEST_F(Collectives, AccumulatedGradientsAreSummedAtTheUpdate) {
 }
 
 TEST_F(Collectives, NeighboursShareABucket) {
-  const Assembled a = assembled({.bucket_bytes = kAllAsOne, .is_step = true});
+  const Assembled a = assembled({.bucket_bytes = kAllAsOne});
   const auto starts = nodes_of(a.program, OpKind::AllReduceStart);
   ASSERT_EQ(starts.size(), 1u);
   EXPECT_EQ(a.program.node(starts[0]).inputs.size(), 4u);
@@ -140,7 +141,7 @@ TEST_F(Collectives, NeighboursShareABucket) {
 
 TEST_F(Collectives, LossesAreReducedLast) {
   d.reduce_losses = true;
-  const Assembled a = assembled({.bucket_bytes = kEachAlone, .is_step = true});
+  const Assembled a = assembled({.bucket_bytes = kEachAlone});
   const auto done = nodes_of(a.program, OpKind::AllReduceDone);
   ASSERT_EQ(done.size(), 5u);
   EXPECT_EQ(a.program.node(done.back()).outputs, a.losses);

@@ -59,7 +59,8 @@ class MixedPrecisionPass : public ::testing::Test {
 
   Assembled assembled(const Target& target, Mode mode = Mode::Training) {
     merged = merge_graphs(d);
-    Assembled a = assemble(merged.graph, mode, merged.graph.batch, target);
+    Assembled a =
+        assemble(merged.graph, {.mode = mode}, merged.graph.batch, target);
     verify(a.program);
     return a;
   }

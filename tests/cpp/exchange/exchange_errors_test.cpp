@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "exchange/error_text.h"
+#include "exchange/forwarding.h"
 #include "exchange/rank_net.h"
 #include "traingraph/error.h"
 #include "traingraph/interrupt.h"
@@ -87,7 +88,6 @@ TEST(Exchange, ARankThatFallsSilentEndsTheOthersInTime) {
   EXPECT_LT(time.count(), 30);
 }
 
-/// x picks rows of a table: no check can foresee which.
 TEST(ExchangeDeathTest, AnExitEndsTheWait) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto begin = std::chrono::steady_clock::now();
@@ -107,12 +107,9 @@ TEST(ExchangeDeathTest, AnExitEndsTheWait) {
   EXPECT_LT(time.count(), 15);  // of 20 until the deadline
 }
 
-TEST(Exchange, AKernelThatFailsEndsAll) {
-  ThreadGroup group(3);
-  const auto begin = std::chrono::steady_clock::now();
-  on_each_rank(3, [&](int rank) {
-    const Tensor x({{2}}, "x"), label({{2, 1}}, "label");
-    Graph graph;
+/// x picks rows of a table: no check can foresee which.
+struct TableNet {
+  explicit TableNet(std::shared_ptr<Collective> collective) {
     const Tensor ids =
         graph.op(OpKind::Cast, CastAttrs{DataType::Int32}, {x}, "to_int")[0];
     graph.node(
@@ -121,32 +118,81 @@ TEST(Exchange, AKernelThatFailsEndsAll) {
             EmbeddingOptions{
                 .weights = Tensor({{3, 1}}, view(random_floats(3, 1)), "t")}),
         ids);
-    TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
-                    sgd(0.5f));
-    t.add_inputs({{"x", x}}, {{"label", label}});
+    t.emplace(std::vector{graph}, std::make_shared<losses::MeanSquaredError>(),
+              sgd(0.5f));
+    t->add_inputs({{"x", x}}, {{"label", label}});
     CompileOptions options;
-    options.data_parallel = {.collective = group[rank],
+    options.data_parallel = {.collective = std::move(collective),
                              .gradients_of_ranks = GradientAccumulation::Sum,
                              .collective_timeout = 1};
-    t.compile(rank_device(), options);
-    const auto step = [&](float index) {
-      const Floats indices{0, index}, zeros{0, 0};
-      t.execute({{"x", view(indices)}}, {{"label", view(zeros)}}).wait();
-    };
-    step(2);
+    t->compile(rank_device(), options);
+  }
+
+  void step(float index) {
+    t->execute({{"x", view(indices(index))}}, {{"label", view(zeros)}}).wait();
+  }
+  Execution forward(float index) {
+    return t->execute_forward({{"x", view(indices(index))}},
+                              {{"label", view(zeros)}});
+  }
+
+  std::optional<TrainingGraph> t;
+
+ private:
+  /// Valid until the next call.
+  const Floats& indices(float index) { return indices_ = {0, index}; }
+
+  const Tensor x{{{2}}, "x"}, label{{{2, 1}}, "label"};
+  Graph graph;
+  const Floats zeros{0, 0};
+  Floats indices_;
+};
+
+TEST(Exchange, AKernelThatFailsEndsAll) {
+  ThreadGroup group(3);
+  const auto begin = std::chrono::steady_clock::now();
+  on_each_rank(3, [&](int rank) {
+    TableNet net(group[rank]);
+    net.step(2);
     if (rank == 1) {
       const std::string error =
-          text_of_error<InvalidArgument>([&] { step(7); });
+          text_of_error<InvalidArgument>([&] { net.step(7); });
       EXPECT_TRUE(contains(error, "to_int")) << error;
     } else {
-      const std::string error = text_of_error<DeviceError>([&] { step(1); });
+      const std::string error =
+          text_of_error<DeviceError>([&] { net.step(1); });
       EXPECT_TRUE(contains(error, "rank " + std::to_string(rank))) << error;
     }
-    EXPECT_THROW(step(1), StateError);
+    EXPECT_THROW(net.step(1), StateError);
   });
   const std::chrono::duration<double> time =
       std::chrono::steady_clock::now() - begin;
   EXPECT_LT(time.count(), 15);
+}
+
+/// Remembers that its rank has told the others of a failure.
+class Telling final : public Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  void abort() noexcept override {
+    has_told = true;
+    Forwarding::abort();
+  }
+  std::atomic<bool> has_told{false};
+};
+
+TEST(Exchange, AGradientPassThatIsSkippedTellsTheOthers) {
+  const ThreadGroup group(1);
+  const auto rank = std::make_shared<Telling>(group[0]);
+  TableNet net(rank);
+  net.step(2);
+  const Execution forward = net.forward(7);
+  EXPECT_THROW(forward.wait(), InvalidArgument);
+  // A forward pass exchanges nothing: others wait for no part of it.
+  EXPECT_FALSE(rank->has_told);
+  EXPECT_THROW(net.t->execute_gradient().wait(), InvalidArgument);
+  EXPECT_TRUE(rank->has_told);
+  EXPECT_THROW(net.step(1), StateError);
 }
 
 TEST(Exchange, ARankThatNeverCompilesEndsTheOthers) {
@@ -235,12 +281,34 @@ TEST(Exchange, RefusesWhatItCannotDo) {
   RankOptions options = with_rank({}, group, 0);
   options.compile.verify = Device::cpu();
   EXPECT_THROW(RankNet net(options), UnsupportedError);
-  options.compile.verify.reset();
-  options.compile.data_parallel.bucket_bytes = 0;
-  EXPECT_THROW(RankNet net(options), InvalidArgument);
-  options.compile.data_parallel.bucket_bytes = 64;
-  options.compile.data_parallel.collective_timeout = -1;
-  EXPECT_THROW(RankNet net(options), InvalidArgument);
+  options.compile.data_parallel.collective.reset();
+  options.compile.data_parallel.on_bucket = [](const GradientBucket&) {};
+  const std::string error =
+      text_of_error<UnsupportedError>([&] { RankNet net(options); });
+  EXPECT_TRUE(contains(error, "on_bucket")) << error;
+}
+
+/// Also where there is nobody; what was compiled before is left as it is.
+TEST(Exchange, RefusesWrongOptions) {
+  const ThreadGroup group(1);
+  for (const bool has_others : {true, false}) {
+    RankNet net({});
+    const auto refuses = [&](const std::string& option, auto change) {
+      CompileOptions options;
+      if (has_others) options.data_parallel.collective = group[0];
+      change(options.data_parallel);
+      const std::string error = text_of_error<InvalidArgument>(
+          [&] { net.t->compile(rank_device(), options); });
+      EXPECT_TRUE(contains(error, option)) << error;
+      net.step(0, 12).wait();
+    };
+    refuses("bucket_bytes", [](DataParallel& d) { d.bucket_bytes = 0; });
+    refuses("collective_timeout",
+            [](DataParallel& d) { d.collective_timeout = -1; });
+    refuses("gradients_of_ranks", [](DataParallel& d) {
+      d.gradients_of_ranks = GradientAccumulation::None;
+    });
+  }
 }
 
 TEST(Exchange, TheReportCountsTheGradientsThatAStepKeeps) {

@@ -99,6 +99,41 @@ TEST(ExchangedGradients, OfTheUserAreAveragedToo) {
   }
 }
 
+/// Each rank's is a part of the mean of all samples, as where a sum follows.
+TEST(ExchangedGradients, AreWeighedWhereNothingTrains) {
+  const Floats inputs = random_floats(6, 1), labels = random_floats(6, 2);
+  const auto gradient = [&](std::shared_ptr<Collective> ranks, bool is_step) {
+    const Tensor x({{2, 3}}, "x"), label({{2, 3}}, "label");
+    Graph graph;
+    graph.node(std::make_shared<layers::Tanh>(), x);
+    TrainingGraph t({graph},
+                    std::make_shared<losses::MeanSquaredError>(
+                        LossDescriptor{.reduction_type = ReductionType::Mean}));
+    t.add_inputs({{"x", x}}, {{"label", label}});
+    CompileOptions options{.compute_all_gradients = true};
+    options.data_parallel = {.collective = std::move(ranks),
+                             .collective_timeout = 20};
+    t.compile(rank_device(), options);
+    if (is_step) {
+      t.execute({{"x", view(inputs)}}, {{"label", view(labels)}}).wait();
+    } else {
+      t.execute_forward({{"x", view(inputs)}}, {{"label", view(labels)}});
+      t.execute_gradient().wait();
+    }
+    return read(t.gradient_tensor(x));
+  };
+  for (const bool is_step : {true, false}) {
+    const ThreadGroup one(1), two(2);
+    const Floats whole = gradient(one[0], is_step);
+    on_each_rank(2, [&](int rank) {
+      const Floats part = gradient(two[rank], is_step);
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_FLOAT_EQ(2 * part[i], whole[i]);
+      }
+    });
+  }
+}
+
 TEST(ExchangedGradients, AreUpdatedAtTheRateOfRankZero) {
   ThreadGroup group(2);
   std::vector<std::vector<Floats>> values(2);

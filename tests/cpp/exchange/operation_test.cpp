@@ -38,5 +38,41 @@ TEST(Operation, EndsOnce) {
   EXPECT_EQ(operation.use_count(), 1);
 }
 
+TEST(Operation, ASecondCallEndsNoLaterOne) {
+  const auto operation = std::make_shared<Operation>();
+  Collective::Done first, second;
+  operation->begin(nullptr, [&](const Collective::Done& done) {
+    first = done;
+    done(nullptr);
+  });
+  EXPECT_TRUE(operation->wait([] { return false; }));
+  operation->begin(nullptr,
+                   [&](const Collective::Done& done) { second = done; });
+  first(std::make_exception_ptr(DeviceError("of the one before")));
+  EXPECT_FALSE(operation->wait([] { return true; }));
+  second(nullptr);
+  EXPECT_TRUE(operation->wait([] { return false; }));
+}
+
+TEST(Operation, MayBeGoneWhenTheTransportCallsAgain) {
+  auto operation = std::make_shared<Operation>();
+  Collective::Done late;
+  operation->begin(nullptr, [&](const Collective::Done& done) {
+    late = done;
+    done(nullptr);
+  });
+  EXPECT_TRUE(operation->wait([] { return false; }));
+  operation.reset();
+  late(nullptr);
+  // The next one may have its ticket.
+  const auto next = std::make_shared<Operation>();
+  Collective::Done own;
+  next->begin(nullptr, [&](const Collective::Done& done) { own = done; });
+  late(nullptr);
+  EXPECT_FALSE(next->wait([] { return true; }));
+  own(nullptr);
+  EXPECT_TRUE(next->wait([] { return false; }));
+}
+
 }  // namespace
 }  // namespace traingraph

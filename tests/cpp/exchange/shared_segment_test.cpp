@@ -3,6 +3,9 @@
 #include "runtime/collective/shared_segment.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -163,6 +166,30 @@ TEST(SharedSegment, ARankThatGivesUpEndsTheOthers) {
         [&] { segments[rank].all_reduce(values, spin); });
     EXPECT_TRUE(contains(error, "rank 1 has failed")) << error;
   });
+}
+
+TEST(SharedSegment, AForkedChildDoesNotEndTheRankOfItsParent) {
+  const std::size_t bytes = SharedSegment::part_bytes();
+  void* const memory = ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const first = static_cast<std::byte*>(memory);
+  std::byte* const parts[] = {first, first + bytes};
+  SharedSegment segments[] = {{parts, 0}, {parts, 1}};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    segments[0].give_up();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  on_each_rank(2, [&](int rank) {
+    Floats values(10, 1.0f);
+    segments[rank].all_reduce(values, spin);
+    EXPECT_EQ(values, Floats(10, 2.0f));
+  });
+  ::munmap(memory, 2 * bytes);
 }
 
 }  // namespace

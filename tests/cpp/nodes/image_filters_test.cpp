@@ -131,7 +131,7 @@ TEST_F(ImageFiltersTest, PassesLeaveFiltersWhole) {
   declaration.outputs.emplace("pooled", nodes.tensor(pooled, "pooled"));
   const Merged merged = merge_graphs(declaration);
   const Assembled assembled =
-      assemble(merged.graph, Mode::Training, 2, make_null_context()->target());
+      assemble(merged.graph, {}, 2, make_null_context()->target());
   const auto& filters = assembled.program.filters->filters;
   EXPECT_EQ(assembled.program.shape(filters[1].result), (Shape{2, 8, 6, 6}));
   for (int i = 0; i < 3; ++i) {

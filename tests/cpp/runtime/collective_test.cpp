@@ -11,12 +11,14 @@
 #include <set>
 #include <thread>
 
+#include "exchange/forwarding.h"
 #include "support/thread_collective.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
+using testing::Forwarding;
 using testing::on_each_rank;
 using testing::ThreadGroup;
 using testing::wait_for;
@@ -354,6 +356,29 @@ TEST(FixedOrder, ErrorsAreTheTransports) {
       wait_for([&](Done done) { c->all_reduce(values, std::move(done)); }),
       DeviceError);
   EXPECT_THROW(fixed_order(nullptr), InvalidArgument);
+}
+
+class Throwing final : public Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
+                  Done done) override {
+    if (throws) throw std::runtime_error("the cable is out");
+    Forwarding::all_gather(part, all, std::move(done));
+  }
+  bool throws = true;
+};
+
+TEST(FixedOrder, ATransportThatThrowsEndsTheSum) {
+  const ThreadGroup ranks(1);
+  const auto transport = std::make_shared<Throwing>(ranks[0]);
+  const auto c = fixed_order(transport);
+  Floats values(4, 1.0f);
+  const auto sum = [&](Done done) { c->all_reduce(values, std::move(done)); };
+  EXPECT_THROW(wait_for(sum), std::runtime_error);
+  transport->throws = false;
+  wait_for(sum);
+  EXPECT_EQ(values, Floats(4, 1.0f));
 }
 
 TEST(FixedOrder, MayGoBeforeItsSumsAreOver) {

@@ -220,8 +220,8 @@ class ReferenceSteps {
     d.labels = {{"label", net.label}};
     d.outputs = {{"y", net.y}};
     merged_ = merge_graphs(d);
-    assembled_ = assemble(merged_.graph, Mode::Training, kBatch,
-                          make_null_context()->target());
+    assembled_ =
+        assemble(merged_.graph, {}, kBatch, make_null_context()->target());
     const Program& program = assembled_.program;
     for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
          ++id) {
