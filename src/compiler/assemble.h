@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Assembly takes a merged graph to one variant of its program at one batch size:
-// gradients and updates are appended, and nodes without a use are dropped. A
-// pure function of its arguments, so that each batch size is assembled the same
-// way.
+// Assembly takes a merged graph to one variant of its program at one batch
+// size: gradients and updates are appended, and nodes without a use are
+// dropped. A pure function of its arguments, so that each batch size is
+// assembled the same way.
 #pragma once
 
 #include <memory>

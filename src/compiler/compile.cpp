@@ -168,8 +168,6 @@ class BatchCompiler {
         .may_be_absent = {},
         .separates_updates = graph_.is_linkable,
         .max_gpu_ms = options_.max_gpu_ms};
-    lowering.shares_statistics = options_.collectives.synchronize_batch_norm &&
-                                 variant.mode == Mode::Training;
     if (variant.mode == Mode::Inference) {
       lowering.may_be_absent = optional_values(a);
     }

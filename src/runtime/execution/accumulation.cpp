@@ -8,7 +8,7 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kCall = call_of(Segment::Gradient);
+constexpr const char* kCall = call_of(EntryPoint::Gradient);
 
 const char* name_of(GradientAccumulation by) {
   return by == GradientAccumulation::Sum ? "sum" : "mean";

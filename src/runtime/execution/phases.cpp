@@ -9,10 +9,10 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kStepCall = call_of(Segment::Step);
-constexpr const char* kForwardCall = call_of(Segment::Forward);
-constexpr const char* kGradientCall = call_of(Segment::Gradient);
-constexpr const char* kUpdateCall = call_of(Segment::Update);
+constexpr const char* kStepCall = call_of(EntryPoint::Step);
+constexpr const char* kForwardCall = call_of(EntryPoint::Forward);
+constexpr const char* kGradientCall = call_of(EntryPoint::Gradient);
+constexpr const char* kUpdateCall = call_of(EntryPoint::Update);
 
 void require_no_inference(const char* call, const ExecuteOptions& options) {
   if (!options.forward_for_inference) return;
@@ -103,8 +103,8 @@ Execution Executor::execute_update(const ExecuteOptions& options) {
   }
   const ExecuteOptions same =
       with_batch_of_forward(kUpdateCall, options, phases_.batch());
-  return enqueue({kUpdateCall, EntryPoint::Update, {}, phases_.last_phase()}, same,
-                 permit);
+  return enqueue({kUpdateCall, EntryPoint::Update, {}, phases_.last_phase()},
+                 same, permit);
 }
 
 /// Labels may be left out of a call that has data. One without runs on all that

@@ -178,7 +178,7 @@ TEST(SharedSegment, AForkedChildDoesNotEndTheRankOfItsParent) {
   SharedSegment segments[] = {{parts, 0}, {parts, 1}};
   const pid_t child = ::fork();
   if (child == 0) {
-    segments[0].give_up();
+    segments[0].abort();
     ::_exit(0);
   }
   int status = -1;
