@@ -36,18 +36,16 @@ class TRAINGRAPH_API Tensor {
   static Tensor filled(TensorDescriptor descriptor, double value,
                        std::string name = {},
                        std::optional<int> batch_axis = 0);
-  /// Random values from the platform's seed, times `gain`. `fan_in`, `fan_out`
-  /// of 0 are derived from the shape as (out, in, ...). Floats only: those of
-  /// 16 bits are the numbers of float32, rounded. He's are those before a ReLU;
-  /// fan_in may be given the fan of the outputs.
+  /// Random floats from the platform's seed, times `gain`; 16 bits are float32,
+  /// rounded. `fan_in`, `fan_out` of 0 follow from the shape as (out, in, ...).
+  /// He's are those before a ReLU; fan_in may be given the fan of the outputs.
   static Tensor random(TensorDescriptor descriptor,
                        RandomInitializerType initializer,
                        std::int64_t fan_in = 0, std::int64_t fan_out = 0,
                        std::string name = {}, std::optional<int> batch_axis = 0,
                        float gain = 1);
 
-  /// Sequences, which remember their lengths. Their batch is axis 0: throws
-  /// InvalidArgument for any other.
+  /// Sequences remember their lengths; InvalidArgument unless batch_axis is 0.
   explicit Tensor(const SequenceDescriptor& descriptor, std::string name = {},
                   std::optional<int> batch_axis = 0);
   Tensor(const SequenceDescriptor& descriptor, const TensorData& data,
@@ -131,10 +129,10 @@ class TRAINGRAPH_API Tensor {
   void synchronize_optimizer_data() const;
   /// Lists the device's buffers; empty before an optimizer was compiled.
   std::vector<TensorOptimizerDeviceData> optimizer_device_data() const;
-  /// Copies from the host to the device; there is one entry per buffer, in the
-  /// optimizer's order. With `device_data`, buffers of a parameter of this
-  /// size, these are copied instead, as they are after the work enqueued so
-  /// far; `data` may be empty then, and does not count.
+  /// Copies from the host to the device; one entry per buffer, in the
+  /// optimizer's order. With `device_data`, buffers of a parameter of this size,
+  /// these are copied instead, after the work enqueued so far; `data` does not
+  /// count then.
   void bind_optimizer_data(
       std::span<const TensorData> data,
       std::span<const TensorOptimizerDeviceData> device_data = {}) const;

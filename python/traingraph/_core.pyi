@@ -1086,9 +1086,7 @@ class Activation(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     @typing.overload
-    def __init__(
-        self, descriptor: ActivationDescriptor, *, name: str = ""
-    ) -> None: ...
+    def __init__(self, descriptor: ActivationDescriptor, *, name: str = "") -> None: ...
     @typing.overload
     def __init__(
         self,
@@ -1451,9 +1449,7 @@ class Split(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     @typing.overload
-    def __init__(
-        self, split_count: int, axis: int, *, name: str = ""
-    ) -> None: ...
+    def __init__(self, split_count: int, axis: int, *, name: str = "") -> None: ...
     @typing.overload
     def __init__(
         self, split_section_lengths: list[int], axis: int, *, name: str = ""
