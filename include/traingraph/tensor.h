@@ -130,9 +130,9 @@ class TRAINGRAPH_API Tensor {
   /// Lists the device's buffers; empty before an optimizer was compiled.
   std::vector<TensorOptimizerDeviceData> optimizer_device_data() const;
   /// Copies from the host to the device; one entry per buffer, in the
-  /// optimizer's order. With `device_data`, buffers of a parameter of this size,
-  /// these are copied instead, after the work enqueued so far; `data` does not
-  /// count then.
+  /// optimizer's order. With `device_data`, buffers of a parameter of this
+  /// size, these are copied instead, after the work enqueued so far; `data`
+  /// does not count then.
   void bind_optimizer_data(
       std::span<const TensorData> data,
       std::span<const TensorOptimizerDeviceData> device_data = {}) const;
