@@ -8,7 +8,7 @@
 namespace traingraph::python {
 namespace {
 
-const char* name_of(ScheduleType type) {
+const char* name_of_type(ScheduleType type) {
   switch (type) {
     case ScheduleType::Constant:
       return "constant";
@@ -28,7 +28,7 @@ using Piece = py::typing::Tuple<py::str, py::int_, py::int_, py::float_,
 py::typing::Tuple<Piece, py::ellipsis> pieces_of(const Schedule& self) {
   py::list pieces;
   for (const Schedule::Piece& piece : self.pieces()) {
-    pieces.append(py::make_tuple(name_of(piece.type), piece.begin, piece.steps,
+    pieces.append(py::make_tuple(name_of_type(piece.type), piece.begin, piece.steps,
                                  piece.from, piece.to, piece.is_staircase));
   }
   return py::tuple(pieces);
