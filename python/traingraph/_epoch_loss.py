@@ -33,12 +33,12 @@ class EpochLoss:
     """Adds losses of batches up: a mean counts by samples, a sum is a sum."""
 
     def __init__(
-        self, what: str, number: int, summed: frozenset[str], allows_non_finite: bool
+        self, what: str, number: int, summed: frozenset[str], allow_non_finite: bool
     ) -> None:
         self._what = what
         self._number = number
         self._summed = summed
-        self._allows_non_finite = allows_non_finite
+        self._allows_non_finite = allow_non_finite
         self._sums = self._weighted = 0.0
         self._samples = self._batches = 0
 
@@ -73,5 +73,5 @@ class EpochLoss:
             expected="a finite number",
             got=f"{loss} in batch {self._batches} of epoch {self._number}",
             hint="Look for such values in the data; lower the learning rate, or clip "
-            "gradients. allows_non_finite=True goes on.",
+            "gradients. allow_non_finite=True goes on.",
         )

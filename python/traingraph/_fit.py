@@ -49,7 +49,7 @@ class _Passes:
     runner: Runner
     progress: Progress
     summed: frozenset[str]
-    allows_non_finite: bool
+    allow_non_finite: bool
 
     def loss(
         self,
@@ -61,7 +61,7 @@ class _Passes:
     ) -> float:
         """Of one pass. Reads losses some batches late."""
         running: deque[tuple[Execution, int]] = deque()
-        loss = EpochLoss(what, number, self.summed, self.allows_non_finite)
+        loss = EpochLoss(what, number, self.summed, self.allow_non_finite)
 
         def read(keep: int) -> None:
             while len(running) > keep:
@@ -112,10 +112,10 @@ def fit(
     callbacks: Iterable[Callable[[Epoch], None]] = (),
     log: Callable[[dict[str, float], int], None] | None = None,
     patience: int | None = None,
-    keeps_best: bool = False,
+    keep_best: bool = False,
     monitor: str | None = None,
-    allows_non_finite: bool = False,
-    shows_progress: bool = True,
+    allow_non_finite: bool = False,
+    progress: bool = True,
 ) -> History:
     """Trains a compiled graph that has a loss and an optimizer.
 
@@ -129,10 +129,10 @@ def fit(
     with the reduction "sum" their sum. callbacks: called after each epoch.
     log(metrics, step): after each epoch, with the number of updates so far.
     patience: ends when ``monitor`` ("validation_loss" if there is one, else "loss")
-    was not below its best for so many epochs. keeps_best: goes back to the
-    parameters of the best epoch. allows_non_finite: goes on when a loss is NaN or
+    was not below its best for so many epochs. keep_best: goes back to the
+    parameters of the best epoch. allow_non_finite: goes on when a loss is NaN or
     infinite, which else is a StateError, as soon as the loss is read: some batches
-    later. shows_progress: by tqdm, when it is installed. Raises what execute()
+    later. progress: by tqdm, when it is installed. Raises what execute()
     raises, CallError and InvalidArgument.
     """
     monitor = monitor or ("validation_loss" if validation is not None else "loss")
@@ -145,8 +145,8 @@ def fit(
     callbacks = functions("fit", "callbacks", callbacks)
     require_function("fit", "log", log)
     best: dict[str, Any] = {}
-    progress = Progress(shows_progress, numbers)
-    passes = _Passes(runner, progress, summed_losses(training), allows_non_finite)
+    bar = Progress(progress, numbers)
+    passes = _Passes(runner, bar, summed_losses(training), allow_non_finite)
     try:
         for number in numbers:
             metrics = {"loss": passes.loss("batches", batches, number)}
@@ -157,16 +157,16 @@ def fit(
                 )
             for callback in callbacks:
                 callback(epoch)
-            if history.add(epoch.metrics) and keeps_best:
+            if history.add(epoch.metrics) and keep_best:
                 best = training.state_dict()
             if log is not None:
                 optimizer = training.optimizer
                 log(epoch.metrics, optimizer.time_step - 1 if optimizer else number + 1)
-            progress.end(number, epoch.metrics)
+            bar.end(number, epoch.metrics)
             if epoch.is_last or history.epochs_since_best >= (patience or math.inf):
                 break
     finally:
-        progress.close()
+        bar.close()
     if best:
         training.load_state_dict(best)
     return history

@@ -45,7 +45,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "size": ("shape", "kernel_size"),
     "sync": ("synchronous",),
     "validation_data": ("validation",),
-    "verbose": ("shows_progress",),
+    "verbose": ("progress",),
     "weight_decay": ("regularization_scale",),
 }
 

@@ -61,7 +61,7 @@ def test_metrics_are_those_of_all_samples_as_one_batch(
 ) -> None:
     batches = line_batches()
     history = tg.fit(
-        make_line(losses), batches, validation=batches[::-1], shows_progress=False
+        make_line(losses), batches, validation=batches[::-1], progress=False
     )
     for metric in ("loss", "validation_loss"):
         assert history.metrics[metric] == pytest.approx([expected], rel=1e-5)
@@ -72,10 +72,10 @@ def test_a_tuple_is_input_label_and_weights() -> None:
     pairs = [(batch["x"], batch["y"]) for batch in batches]
     lists = [[x, y, np.full_like(y, 0.5)] for x, y in pairs]
     (whole,) = tg.fit(
-        make_line({"a": "sum"}), pairs, shows_progress=False
+        make_line({"a": "sum"}), pairs, progress=False
     ).metrics["loss"]  # fmt: skip
     (half,) = tg.fit(
-        make_line({"a": "sum"}, weights=True), lists, shows_progress=False
+        make_line({"a": "sum"}, weights=True), lists, progress=False
     ).metrics["loss"]  # fmt: skip
     assert (whole, half) == pytest.approx((24.7, 24.7 / 2), rel=1e-5)
 
@@ -85,7 +85,7 @@ def test_a_name_that_is_not_declared_is_told_with_all_that_are() -> None:
     wrong = {"x": batch["x"], "target": batch["y"]}
     message = r'\[fit "target"\] batches have .* one of "x" \(input\), "y" \(label\)'
     with pytest.raises(tg.InvalidArgument, match=message):
-        tg.fit(make_training(), [wrong], shows_progress=False)
+        tg.fit(make_training(), [wrong], progress=False)
 
 
 def test_a_run_goes_on_at_an_epoch(tmp_path: Path) -> None:
@@ -95,14 +95,14 @@ def test_a_run_goes_on_at_an_epoch(tmp_path: Path) -> None:
 
     seen: list[int] = []
     whole, parts = make_training(), make_training()
-    at_once = tg.fit(whole, batches, epochs=5, shows_progress=False)
-    tg.fit(parts, batches, epochs=2, shows_progress=False)
+    at_once = tg.fit(whole, batches, epochs=5, progress=False)
+    tg.fit(parts, batches, epochs=2, progress=False)
     parts.save(tmp_path / "run.safetensors")
     parts = make_training()
     parts.restore(tmp_path / "run.safetensors")
     numbers: list[int] = []
     history = tg.fit(
-        parts, batches, first_epoch=2, epochs=5, shows_progress=False,
+        parts, batches, first_epoch=2, epochs=5, progress=False,
         callbacks=[lambda epoch: numbers.append(epoch.number)],
     )  # fmt: skip
     assert seen == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]
@@ -120,7 +120,7 @@ def test_patience_counts_from_the_first_epoch() -> None:
     scores = iter([3.0, 1.0, 2.0, 2.0, 2.0])
     history = tg.fit(
         make_training(), make_batches(1), first_epoch=7, epochs=20, monitor="score",
-        patience=2, shows_progress=False,
+        patience=2, progress=False,
         callbacks=[lambda epoch: epoch.metrics.update(score=next(scores))],
     )  # fmt: skip
     assert (history.num_epochs, history.best_epoch) == (4, 8)
@@ -134,12 +134,12 @@ def test_a_loss_that_is_not_finite_ends_the_run(name: str, bad: float) -> None:
     given[name] = [*batches, {**batches[0], "y": np.full((8, 1), bad, np.float32)}]
     training = make_line({"a": "mean"})
     before = training.state_dict()
-    message = rf'\[fit "{name}"\] .*got {bad} in batch 3 of epoch 0.*allows_non_finite'
+    message = rf'\[fit "{name}"\] .*got {bad} in batch 3 of epoch 0.*allow_non_finite'
     with pytest.raises(tg.StateError, match=message):
-        tg.fit(training, **given, shows_progress=False)
+        tg.fit(training, **given, progress=False)
     training.load_state_dict(before)  # the update had the gradient
-    tg.fit(training, batches, shows_progress=False)
-    history = tg.fit(training, **given, allows_non_finite=True, shows_progress=False)
+    tg.fit(training, batches, progress=False)
+    history = tg.fit(training, **given, allow_non_finite=True, progress=False)
     metric = {"batches": "loss", "validation": "validation_loss"}[name]
     assert not math.isfinite(history.metrics[metric][0])
 
