@@ -153,9 +153,9 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(tg.InvalidArgument, match="only once"):
         tg.fit(training, iter(batches), epochs=2)
     assert tg.fit(training, iter(batches), progress=False).num_epochs == 1
-    with pytest.raises(tg.InvalidArgument, match="batches is empty"):
+    with pytest.raises(tg.InvalidArgument, match=r'\[fit "data"\] there is no batch'):
         tg.fit(training, [], progress=False)
-    with pytest.raises(tg.InvalidArgument, match="validation is empty"):
+    with pytest.raises(tg.InvalidArgument, match=r'"validation"\] there is no b'):
         tg.fit(training, batches, validation=[], progress=False)
     with pytest.raises(tg.InvalidArgument, match="1 or more"):
         tg.fit(training, batches, epochs=0)
@@ -177,18 +177,20 @@ def test_what_cannot_be_done_is_said() -> None:
 def test_validation_is_checked_before_it_is_needed() -> None:
     training, batches = make_training(), make_batches(1)
     before = training.state_dict()
-    with pytest.raises(tg.InvalidArgument, match=r"validation can be gone .* once"):
+    with pytest.raises(tg.InvalidArgument, match=r'"validation"\] .* only once'):
         tg.fit(training, batches, validation=iter(batches), epochs=2)
     with pytest.raises(tg.CallError, match=r'\[fit "validation"\] these are no'):
-        tg.fit(training, batches, validation=batches[0])
+        tg.fit(training, batches, validation=3)
+    with pytest.raises(tg.ShapeError, match=r'"y"\] .* numbers of samples'):
+        tg.fit(training, batches, validation=(batches[0]["x"], batches[0]["y"][:3]))
     for name, values in training.state_dict().items():
         np.testing.assert_array_equal(values, before[name])
 
 
-@pytest.mark.parametrize("name", ["batches", "validation"])
+@pytest.mark.parametrize("name", ["data", "validation"])
 def test_a_missing_label_is_named(name: str) -> None:
     batches = make_batches(1)
-    given = {"batches": batches, name: [{"x": batches[0]["x"]}]}
+    given = {"data": batches, name: [{"x": batches[0]["x"]}]}
     with pytest.raises(tg.InvalidArgument, match=r'no label data: .* for "y"'):
         tg.fit(make_training(), **given, progress=False)
 
@@ -196,15 +198,19 @@ def test_a_missing_label_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"batches": [(1,)]}, 'Make each batch {"x": ..., "y": ...}.'),
-        ({"batches": [(1, 2, 3)]}, "or (x, y), got a tuple of 3."),
+        ({"data": [(1,)]}, 'Make each batch {"x": ..., "y": ...}.'),
+        ({"data": [(1, 2, 3)]}, "or (x, y), got a tuple of 3."),
         ({"first_epoch": 0.5}, "expected an int, got 0.5"),
-        ({"batches": np.ones((2, 2))}, "a batch is no mapping"),
-        ({"batches": make_batches(1)[0]}, "Of one batch pass a list: [batch]."),
-        ({"batches": None}, "or a function that returns one, got None"),
-        ({"batches": lambda _: None}, "these are no batches"),
+        ({"data": np.ones((2, 2))}, "the data is no mapping"),
+        ({"data": [np.ones((2, 2))]}, "a batch is no mapping"),
+        ({"data": lambda _: make_batches(1)[0]}, "Of one batch pass a list: [batch]."),
+        ({"data": None}, "or a function that returns one, got None"),
+        ({"data": lambda _: None}, "these are no batches"),
         ({"validation": 3}, '[fit "validation"] these are no batches'),
-        ({"validation": [3]}, '[fit "validation"] a batch is no mapping'),
+        ({"validation": ["x"]}, '[fit "validation"] a batch is no mapping'),
+        ({"on_update": 3}, "expected a function or None, got 3"),
+        ({"seed": -1.5}, "expected an int, got -1.5"),
+        ({"batch_size": "8"}, "expected an int, got '8'"),
         ({"training": None}, "expected a TrainingGraph, got None"),
         ({"epochs": 1.5}, "expected an int, got 1.5"),
         ({"patience": "3"}, "expected an int, got '3'"),
@@ -215,7 +221,7 @@ def test_a_missing_label_is_named(name: str) -> None:
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_wrong_types_are_named(arguments: dict[str, Any], message: str) -> None:
-    given = {"training": make_training(), "batches": make_batches(1), **arguments}
+    given = {"training": make_training(), "data": make_batches(1), **arguments}
     with pytest.raises(tg.CallError, match=re.escape(message)):
         tg.fit(**given, progress=False)
 
