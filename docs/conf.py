@@ -35,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 extensions = [
     "myst_parser",
     "autoapi.extension",
+    "sphinx.ext.napoleon",  # Args:, Returns:, Raises:
     "sphinx_copybutton",
     "cpp_reference",
 ]
@@ -99,7 +100,8 @@ def include_root_page(_app: Sphinx, _page: str, source: list[str]) -> None:
 # Other libraries' types, and what a stub calls types of the package's inside.
 FOREIGN = re.compile(r"(collections\.abc|enum|numpy|numpy\.typing|os|typing)\.\w+")
 INSIDE = {
-    "ArrayLike", "Any", "Batches", "Buffer", "DTypeLike", "Item", "NDArray", "Row",
+    "ArrayLike", "Any", "Applied", "Buffer", "Data", "DTypeLike", "Item", "Metrics",
+    "NDArray", "Row", "Values",
     "Communicator", "Predict", "SupportsDLPack", "Table", "Transport",
 }  # fmt: skip
 

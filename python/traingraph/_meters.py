@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import metrics as known
+from . import _metrics
+from . import metrics as public
 from ._arguments import got
 from ._make_error import make_error
 from ._names import did_you_mean
@@ -115,7 +116,7 @@ class Meters:
         }
         nodes = training._listing()["nodes"]
         options = [node["attributes"] for node in nodes]
-        self._ignored = {each.get("ignore_index", known.IGNORED) for each in options}
+        self._ignored = {each.get("ignore_index", _metrics.IGNORED) for each in options}
         for name, metric in asked.items():
             self._makers[name] = self._maker(name, metric, axes.keys())
 
@@ -184,7 +185,7 @@ class Meters:
         if isinstance(metric, str) and metric in outputs:
             mean = _mean_of(metric)
             return lambda: _Mean(mean)
-        if not isinstance(metric, str) and metric is getattr(known, name, None):
+        if not isinstance(metric, str) and metric is getattr(public, name, None):
             metric = name.replace("top_k", "top_5")
         if isinstance(metric, str):
             values, is_root = self._values(metric, outputs)
@@ -202,14 +203,14 @@ class Meters:
         top = TOP_K.fullmatch(metric)
         if metric == "accuracy" or top:
             k = int(top[1]) if top else 1
-            return lambda x, y: known.hits(x, y, k, self._ignored, metric), False
+            return lambda x, y: _metrics.hits(x, y, k, self._ignored, metric), False
         if metric == "mean_absolute_error":
-            return lambda x, y: np.abs(known.differences(x, y, metric)), False
+            return lambda x, y: np.abs(_metrics.differences(x, y, metric)), False
         if metric in ("mean_squared_error", "root_mean_squared_error"):
             is_root = metric.startswith("root")
-            return lambda x, y: np.square(known.differences(x, y, metric)), is_root
+            return lambda x, y: np.square(_metrics.differences(x, y, metric)), is_root
         names = [
-            *("top_5_accuracy" if "top" in each else each for each in known.__all__),
+            *("top_5_accuracy" if "top" in each else each for each in public.__all__),
             GRADIENT_NORM,
             *outputs,
         ]
