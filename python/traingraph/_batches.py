@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._core import InferenceGraph, Tensor, TrainingGraph
+    from ._core import InferenceGraph, TrainingGraph
 
     Arrays = dict[str, Any]
     Rows = slice | NDArray[np.intp]
@@ -84,6 +84,17 @@ class Declared:
         if not inputs_only:
             self._kinds |= {"label": self.labels, "label weight": self.weights}
         self.tensors = {k: v for each in self._kinds.values() for k, v in each.items()}
+        # Of those that vary: the batch axis, and elements on it per sample.
+        self._samples = {
+            name: (tensor.batch_axis, tensor.shape[tensor.batch_axis] // self.size)
+            for name, tensor in self.tensors.items()
+            if self.size > 0 and tensor.batch_axis is not None
+        }
+        self._columns = {
+            name
+            for name, (axis, _) in self._samples.items()
+            if axis == 0 and self.tensors[name].shape[1:] == (1,)
+        }
 
     def named(self, argument: str, batch: object, what: str = "a batch") -> Arrays:
         """Of a mapping, or of (x, y) where nothing else can be meant. Raises
@@ -129,6 +140,9 @@ class Declared:
         if isinstance(batch, (tuple, list)):
             come = f"a {type(batch).__name__} of {len(batch)}"
         each = ", ".join(f'"{name}": ...' for name in names)
+        hint = f"Make {'each batch' if what == 'a batch' else 'it'} {{{each}}}."
+        if is_array(batch) and what == "a batch" and forms:
+            hint = f"Whole arrays are a tuple: {forms[0]}."
         return make_error(
             CallError,
             f"{what} is no mapping",
@@ -136,7 +150,7 @@ class Declared:
             node=argument,
             expected=" or ".join(["a mapping name -> array", *forms]),
             got=come,
-            hint=f"Make {'each batch' if what == 'a batch' else 'it'} {{{each}}}.",
+            hint=hint,
         )
 
     def _require_declared(self, batch: Arrays) -> None:
@@ -161,26 +175,17 @@ class Declared:
 
     def _column(self, name: str, value: Any) -> Any:
         """A column, (n,), is (n, 1) where the tensor is declared so."""
-        tensor = self.tensors.get(name)
-        if tensor is None or tensor.batch_axis != 0 or tensor.shape[1:] != (1,):
+        if name not in self._columns:
             return value
         array = array_of(value, self.op, name) if isinstance(value, list) else value
         if len(getattr(array, "shape", ())) != 1:
             return array
         return sliceable(self.op, name, array).reshape((-1, 1))
 
-    def _each(self, tensor: Tensor) -> int:
-        """Elements per sample on the batch axis; 0 when it does not vary."""
-        axis = tensor.batch_axis
-        if axis is None or self.size == 0:
-            return 0
-        return tensor.shape[axis] // self.size
-
     def samples(self, batch: Arrays) -> int:
         """How many a batch has, whose arrays execute() compares."""
-        for name, tensor in self.tensors.items():
-            each, axis = self._each(tensor), tensor.batch_axis
-            if each == 0 or axis is None or name not in batch:
+        for name, (axis, each) in self._samples.items():
+            if name not in batch:
                 continue
             shape = np.shape(batch[name])
             if axis < len(shape):
@@ -196,29 +201,27 @@ class Declared:
         }
         first, count = "", self.size or 1
         for name, array in arrays.items():
-            tensor = self.tensors.get(name)
-            each = self._each(tensor) if tensor else 0
-            if tensor is None or each == 0:
+            if name not in self._samples:
                 continue
-            size = self._size(name, tensor, array)
-            if first and size // each != count:
+            samples = self._count(name, array)
+            if first and samples != count:
                 raise make_error(
                     ShapeError,
                     "the arrays have different numbers of samples",
                     op=self.op,
                     node=name,
                     expected=f'{count}, as "{first}" has',
-                    got=f"{size // each} in {tuple(array.shape)}",
+                    got=f"{samples} in {tuple(array.shape)}",
                 )
-            first, count = first or name, size // each
+            first, count = first or name, samples
         return arrays, count
 
-    def _size(self, name: str, tensor: Tensor, array: Any) -> int:
-        axis, each = tensor.batch_axis or 0, self._each(tensor)
+    def _count(self, name: str, array: Any) -> int:
+        (axis, each), tensor = self._samples[name], self.tensors[name]
         shape = tuple(array.shape)
         size = int(shape[axis]) if axis < len(shape) else 0
         if len(shape) == len(tensor.shape) and size > 0 and size % each == 0:
-            return size
+            return size // each
         raise make_error(
             ShapeError,
             "the data has no samples" if 0 in shape else "the data has the wrong shape",
@@ -234,15 +237,15 @@ class Declared:
         return {name: self._taken(name, array, rows) for name, array in arrays.items()}
 
     def _taken(self, name: str, array: Any, rows: Rows) -> Any:
-        tensor = self.tensors.get(name)
-        each = self._each(tensor) if tensor else 0
-        if tensor is None or each == 0:
+        if name not in self._samples:
             return array
+        axis, each = self._samples[name]
+        at = rows
         if isinstance(rows, slice):
-            at: Rows = slice(rows.start * each, rows.stop * each)
-        else:
+            at = slice(rows.start * each, rows.stop * each)
+        elif each > 1:
             at = (rows[:, np.newaxis] * each + np.arange(each)).ravel()
-        return array[(slice(None),) * (tensor.batch_axis or 0) + (at,)]
+        return array[(slice(None),) * axis + (at,)]
 
     def require_label(self, argument: str, batch: Arrays) -> None:
         """The inference form does without, and then has no loss."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -132,7 +132,8 @@ class Meters:
         self, metrics: Iterable[Metric] | Mapping[str, Metric]
     ) -> dict[str, Metric]:
         if isinstance(metrics, Mapping):
-            return {self._free(k, ()): v for k, v in metrics.items()}
+            named = cast("Mapping[str, Metric]", metrics)
+            return {self._free(name, ()): metric for name, metric in named.items()}
         if isinstance(metrics, str) or not isinstance(metrics, Iterable):
             raise make_error(
                 CallError,

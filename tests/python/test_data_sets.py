@@ -268,7 +268,7 @@ def two_inputs() -> tg.TrainingGraph:
             tg.InvalidArgument,
             "Rows of a list must be equally long",
         ),
-        (np.ones((9, 2)), tg.CallError, "expected a mapping name -> array, got an nd"),
+        (np.ones((9, 2)), tg.CallError, "a mapping name -> array, got an ndarray"),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
