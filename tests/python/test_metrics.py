@@ -12,7 +12,7 @@ import pytest
 import traingraph as tg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 BATCH, CLASSES = 8, 4
 NAN = np.nan
@@ -296,3 +296,17 @@ def test_the_prediction_is_an_output() -> None:
     message = r"which output the metric is of.* got 2\. Pass a function"
     with pytest.raises(tg.InvalidArgument, match=message):
         tg.evaluate(regression(), (np.ones((4, 2)),) * 2, metrics=["accuracy"])
+
+
+def test_labels_are_those_of_their_batch_whoever_writes_over_them() -> None:
+    training, (x, y) = classifier(), samples(6 * BATCH)
+
+    def reused() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        labels = np.empty(BATCH, np.int64)
+        for i in range(0, len(x), BATCH):
+            labels[:] = y[i : i + BATCH]
+            yield x[i : i + BATCH], labels
+
+    expected = tg.evaluate(training, (x, y), metrics=["accuracy"])
+    got = tg.evaluate(training, reused(), metrics=["accuracy"])
+    assert got == pytest.approx(expected)
