@@ -249,7 +249,7 @@ class Declared:
 
     def require_label(self, argument: str, batch: Arrays) -> None:
         """The inference form does without, and then has no loss."""
-        if not self.labels.keys().isdisjoint(batch):
+        if not self.labels or not self.labels.keys().isdisjoint(batch):
             return
         raise make_error(
             InvalidArgument,

@@ -52,7 +52,7 @@ class DataSet:
         """The pass of an epoch."""
         raise NotImplementedError
 
-    def is_empty(self, number: int) -> Exception:
+    def no_batch(self, number: int) -> Exception:
         """What to raise after a pass without a batch."""
         return make_error(
             InvalidArgument,

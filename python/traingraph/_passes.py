@@ -145,7 +145,7 @@ class Passes:
             read(keep=IN_FLIGHT)
         read(keep=0)
         if loss.batches == 0:
-            raise data.is_empty(number)
+            raise data.no_batch(number)
         values = {name: meter.value() for name, meter in meters.items()}
         return {"loss": loss.value, **as_numbers(data.op, values)}
 

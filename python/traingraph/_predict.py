@@ -102,7 +102,7 @@ def _predicted(
         read(keep=IN_FLIGHT)
     read(keep=0)
     if not parts:
-        raise data.is_empty(0)
+        raise data.no_batch(0)
     axes = {name: axis for name, axis in axes.items() if name in parts[0]}
     if not axes:
         raise make_error(

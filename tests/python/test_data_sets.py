@@ -191,6 +191,25 @@ def test_evaluate_is_the_loss_of_all_samples() -> None:
     assert_same(training.state_dict(), before)
 
 
+def test_a_graph_without_labels_takes_its_input_alone() -> None:
+    """An encoder and decoder, whose label is the input."""
+    x = tg.Tensor((BATCH, 3), name="x")
+    graph = tg.Graph()
+    h = graph.node(tg.layers.FullyConnected(3, 3), x)
+    graph.node(tg.losses.MeanSquaredError(), h, loss_labels=[x])
+    training = tg.TrainingGraph([graph], optimizer=tg.optimizers.Adam(0.1))
+    training.add_inputs({"x": x})
+    training.compile("cpu")
+    points = np.random.default_rng(0).standard_normal((21, 3))
+    options: Any = {"epochs": 20, "progress": False}
+    losses = tg.fit(training, points, validation=points, **options).metrics
+    assert losses["validation_loss"][-1] < 0.1 * losses["loss"][0]
+    expected = tg.evaluate(training, points)
+    batches = [points[i : i + BATCH] for i in range(0, 21, BATCH)]
+    for data in ((points,), {"x": points}, batches, [(each,) for each in batches]):
+        assert tg.evaluate(training, data) == pytest.approx(expected)
+
+
 def test_a_generator_that_is_used_up_is_told() -> None:
     batches = make_batches(2)
     training = make_training()
