@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.util.nodes import make_refnode
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 extensions = [
     "myst_parser",
     "autoapi.extension",
-    "sphinx.ext.napoleon",  # Args:, Returns:, Raises:
     "sphinx_copybutton",
     "cpp_reference",
 ]
@@ -141,6 +141,15 @@ def plain_text(
         lines[number] = "".join(pieces)
 
 
+def parse_sections(
+    _app: Sphinx, what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Args:, Returns:, Raises: and Example: of calls. Napoleon as an extension would
+    take the first words of a property for its type."""
+    if what in {"function", "method", "class"}:
+        lines[:] = GoogleDocstring(lines, Config()).lines()
+
+
 COLUMN = 90  # characters of a code block that the column of text has room for
 
 
@@ -155,5 +164,6 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", mark_wide_blocks)
     app.connect("source-read", include_root_page, priority=400)
     app.connect("source-read", mend_links)
+    app.connect("autodoc-process-docstring", parse_sections, priority=400)
     app.connect("autodoc-process-docstring", plain_text)
     app.connect("missing-reference", public_name)

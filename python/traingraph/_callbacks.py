@@ -42,7 +42,8 @@ class ReduceOnPlateau:
         min_rate: the rate is never set below it.
 
     Raises:
-        InvalidArgument, CallError: numbers out of range, or none.
+        InvalidArgument: a number is out of range.
+        CallError: it is no number.
 
     Example:
         >>> slower = tg.callbacks.ReduceOnPlateau(factor=0.5, patience=3)
@@ -127,7 +128,8 @@ class MovingAverage:
         every: counts one update of so many, with decay ** every.
 
     Raises:
-        InvalidArgument, CallError: numbers out of range, or none.
+        InvalidArgument: a number is out of range.
+        CallError: it is no number.
 
     Example:
         >>> average = tg.callbacks.MovingAverage(decay=0.99)

@@ -129,8 +129,9 @@ def fit(
         as one batch: their mean or, with the reduction "sum", their sum.
 
     Raises:
-        CallError, InvalidArgument, ShapeError: wrong arguments, or data that does not
-            go with what was declared.
+        CallError: an argument of another type, data without names.
+        InvalidArgument: a number out of range, a name that is not declared, no batch.
+        ShapeError: arrays of different lengths, or of other shapes than declared.
         StateError: a loss is not finite; it is read some batches late.
         Error: what execute() raises.
 
@@ -231,8 +232,9 @@ def evaluate(
         "loss" and each metric, over all samples. They may be NaN or infinite.
 
     Raises:
-        CallError, InvalidArgument, ShapeError: wrong arguments, or data that does not
-            go with what was declared.
+        CallError: an argument of another type, data without names.
+        InvalidArgument: a number out of range, a name that is not declared, no batch.
+        ShapeError: arrays of different lengths, or of other shapes than declared.
         Error: what execute() raises.
 
     Example:

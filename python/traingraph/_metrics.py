@@ -182,7 +182,9 @@ def top_k_accuracy(
         0 to 1; NaN when all labels are ignored.
 
     Raises:
-        ShapeError, DTypeError, InvalidArgument: as :func:`accuracy`.
+        ShapeError: outputs without classes, labels of another shape.
+        DTypeError: indices that are no integers.
+        InvalidArgument: a label that is no class, k below 1.
 
     Example:
         >>> tg.metrics.top_k_accuracy([[3, 2, 1], [3, 2, 1]], [1, 2], k=2)

@@ -52,8 +52,9 @@ def predict(
         none are declared, for all samples. Outputs that depend on labels are missing.
 
     Raises:
-        CallError, InvalidArgument, ShapeError: wrong arguments, or data that does not
-            go with what was declared.
+        CallError: an argument of another type, data without names.
+        InvalidArgument: a name that is not declared, no batch, nothing to return.
+        ShapeError: arrays of different lengths, or of other shapes than declared.
         UnsupportedError: an output has no batch axis, and there is more than one
             batch.
         Error: what execute() raises.
