@@ -59,7 +59,7 @@ def main() -> None:
             yield batch
 
     def fit(batches: Callable[[int], object]) -> None:
-        tg.fit(training, batches, shows_progress=False)  # type: ignore[arg-type]
+        tg.fit(training, batches, progress=False)  # type: ignore[arg-type]
 
     fit(ready)
     alone = min(milliseconds(lambda: fit(ready)) for _ in range(3))

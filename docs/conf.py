@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.util.nodes import make_refnode
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def include_root_page(_app: Sphinx, _page: str, source: list[str]) -> None:
 # Other libraries' types, and what a stub calls types of the package's inside.
 FOREIGN = re.compile(r"(collections\.abc|enum|numpy|numpy\.typing|os|typing)\.\w+")
 INSIDE = {
-    "ArrayLike", "Any", "Batches", "Buffer", "DTypeLike", "Item", "NDArray", "Row",
+    "ArrayLike", "Any", "Applied", "Buffer", "Data", "DTypeLike", "Item", "Metrics",
+    "NDArray", "Row", "Values",
     "Communicator", "Predict", "SupportsDLPack", "Table", "Transport",
 }  # fmt: skip
 
@@ -139,6 +141,15 @@ def plain_text(
         lines[number] = "".join(pieces)
 
 
+def parse_sections(
+    _app: Sphinx, what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Args:, Returns:, Raises: and Example: of calls. Napoleon as an extension would
+    take the first words of a property for its type."""
+    if what in {"function", "method", "class"}:
+        lines[:] = GoogleDocstring(lines, Config()).lines()
+
+
 COLUMN = 90  # characters of a code block that the column of text has room for
 
 
@@ -153,5 +164,6 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", mark_wide_blocks)
     app.connect("source-read", include_root_page, priority=400)
     app.connect("source-read", mend_links)
+    app.connect("autodoc-process-docstring", parse_sections, priority=400)
     app.connect("autodoc-process-docstring", plain_text)
     app.connect("missing-reference", public_name)

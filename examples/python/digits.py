@@ -80,9 +80,7 @@ def train_epoch(
     total = 0.0
     for start in range(0, len(order), BATCH):
         batch = order[start : start + BATCH]
-        run = net.training.execute(
-            {"image": images[batch]}, {"label": labels[batch]}, batch_size=len(batch)
-        )
+        run = net.training.execute({"image": images[batch]}, {"label": labels[batch]})
         total += run.result().loss * len(batch)
     return total / len(order)
 

@@ -34,9 +34,7 @@ def train_epoch(
         # samples.
         parts = np.array_split(order[start : start + BATCH], ranks.size)
         own = parts[ranks.rank]
-        net.training.execute(
-            {"image": images[own]}, {"label": labels[own]}, batch_size=len(own)
-        )
+        net.training.execute({"image": images[own]}, {"label": labels[own]})
     net.training.synchronize()
 
 

@@ -39,7 +39,7 @@ def predict(inference: tg.InferenceGraph, images: np.ndarray) -> np.ndarray:
     classes = []
     for start in range(0, len(images), BATCH):
         batch = images[start : start + BATCH]
-        run = inference.execute({"image": batch}, batch_size=len(batch))
+        run = inference.execute({"image": batch})
         classes.append(run.result().outputs["logits"].argmax(axis=1))
     return np.concatenate(classes)
 

@@ -116,13 +116,13 @@ class Network:
 
     def read(self, images: np.ndarray) -> np.ndarray:
         """The codes of the images."""
-        run = self.to_z.execute({"image": images}, batch_size=len(images))
+        run = self.to_z.execute({"image": images})
         return self.codebook.codes(run.result().outputs["z"])
 
     def write(self, codes: np.ndarray) -> np.ndarray:
         # The decoder's z is there for its gradient: z + (codes - z).
         data = {"z": codes, "codes": codes}
-        run = self.to_image.execute(data, batch_size=len(codes))
+        run = self.to_image.execute(data)
         return run.result().outputs["image"]
 
     def reconstruct(self, images: np.ndarray) -> np.ndarray:

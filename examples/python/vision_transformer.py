@@ -105,9 +105,7 @@ def train_epoch(
     for start in range(0, len(order), BATCH):
         batch = order[start : start + BATCH]
         run = net.training.execute(
-            {"image": shifted(images[batch], random)},
-            {"label": labels[batch]},
-            batch_size=len(batch),
+            {"image": shifted(images[batch], random)}, {"label": labels[batch]}
         )
         total += run.result().loss * len(batch)
     return total / len(order)

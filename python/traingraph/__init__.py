@@ -23,7 +23,18 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 
 from __future__ import annotations
 
-from . import _repr, _values, errors, layers, losses, nodes, onnx, optimizers
+from . import (
+    _repr,
+    _values,
+    callbacks,
+    errors,
+    layers,
+    losses,
+    metrics,
+    nodes,
+    onnx,
+    optimizers,
+)
 from ._collective import mpi_collective
 from ._core import (
     ActivationType,
@@ -79,9 +90,10 @@ from ._core import (
     read_metadata,
     set_num_threads,
 )
-from ._fit import Epoch, fit
+from ._fit import Epoch, evaluate, fit
 from ._history import History
 from ._insight import Profile, Report, Scaling
+from ._parameters import parameters_of
 from ._predict import predict
 from ._prefetch import prefetch
 from .errors import (
@@ -165,16 +177,20 @@ __all__ = [
     "TrainingStyle",
     "UnsupportedError",
     "__version__",
+    "callbacks",
     "errors",
+    "evaluate",
     "fit",
     "fixed_order",
     "layers",
     "losses",
+    "metrics",
     "mpi_collective",
     "nodes",
     "num_threads",
     "onnx",
     "optimizers",
+    "parameters_of",
     "predict",
     "prefetch",
     "read_metadata",

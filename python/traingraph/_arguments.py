@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -11,7 +12,13 @@ from ._make_error import make_error
 from ._value_types import describe, with_article
 from .errors import CallError, InvalidArgument
 
-__all__ = ["functions", "got", "require_count", "require_function"]
+__all__ = [
+    "functions",
+    "got",
+    "require_count",
+    "require_function",
+    "require_number",
+]
 
 
 def got(value: object) -> str:
@@ -41,6 +48,41 @@ def require_count(op: str, argument: str, value: object, least: int = 1) -> None
             expected=f"{least} or more",
             got=str(value),
         )
+
+
+def require_number(
+    op: str,
+    argument: str,
+    value: object,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> None:
+    """Raises CallError for what is no number, InvalidArgument for one out of range."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise make_error(
+            CallError,
+            "the value has another type",
+            op=op,
+            node=argument,
+            expected="a number",
+            got=got(value),
+        )
+    number = float(value)
+    is_large = (least is None or number >= least) and (above is None or number > above)
+    if math.isfinite(number) and is_large and (below is None or number < below):
+        return
+    bounds = {"of {} or more": least, "above {}": above, "below {}": below}
+    told = [text.format(bound) for text, bound in bounds.items() if bound is not None]
+    raise make_error(
+        InvalidArgument,
+        "the number is out of range",
+        op=op,
+        node=argument,
+        expected="a number " + " and ".join(told),
+        got=str(value),
+    )
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ._make_error import make_error
-from .errors import InvalidArgument, StateError
+from .errors import StateError
 
 if TYPE_CHECKING:
     from ._core import ExecutionResult, TrainingGraph
@@ -33,19 +33,22 @@ class EpochLoss:
     """Adds losses of batches up: a mean counts by samples, a sum is a sum."""
 
     def __init__(
-        self, what: str, number: int, summed: frozenset[str], allows_non_finite: bool
+        self, op: str, argument: str, number: int, summed: frozenset[str]
     ) -> None:
-        self._what = what
+        self.batches = 0
+        self._op = op
+        self._argument = argument
         self._number = number
         self._summed = summed
-        self._allows_non_finite = allows_non_finite
         self._sums = self._weighted = 0.0
-        self._samples = self._batches = 0
+        self._samples = 0
 
-    def add(self, result: ExecutionResult, samples: int) -> None:
+    def add(
+        self, result: ExecutionResult, samples: int, allow_non_finite: bool
+    ) -> None:
         """Raises StateError where the loss is no number, or not a finite one."""
         loss = result.loss
-        if not self._allows_non_finite and not math.isfinite(loss):
+        if not allow_non_finite and not math.isfinite(loss):
             raise self._diverged(loss)
         sums = 0.0
         if self._summed:
@@ -53,25 +56,21 @@ class EpochLoss:
         self._sums += sums
         self._weighted += (loss - sums) * samples
         self._samples += samples
-        self._batches += 1
+        self.batches += 1
 
     @property
     def value(self) -> float:
-        """So far. Raises InvalidArgument before the first batch."""
-        if self._samples == 0:
-            raise InvalidArgument(
-                f"[fit] {self._what} is empty: expected one batch or more"
-            )
+        """So far, of one batch or more."""
         return self._sums + self._weighted / self._samples
 
     def _diverged(self, loss: float) -> Exception:
         return make_error(
             StateError,
             "the loss is not finite",
-            op="fit",
-            node=self._what,
+            op=self._op,
+            node=self._argument,
             expected="a finite number",
-            got=f"{loss} in batch {self._batches} of epoch {self._number}",
+            got=f"{loss} in batch {self.batches} of epoch {self._number}",
             hint="Look for such values in the data; lower the learning rate, or clip "
-            "gradients. allows_non_finite=True goes on.",
+            "gradients. allow_non_finite=True goes on.",
         )

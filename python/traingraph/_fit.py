@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""``tg.fit``: the loop over epochs and batches that most trainings are."""
+"""``tg.fit``: the loop over epochs and batches that most trainings are, and
+``tg.evaluate``: one pass of it that trains nothing."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._arguments import functions, require_count, require_function
-from ._batches import Runner, one_pass, require_batches
+from ._batches import Declared
 from ._calls import checked
-from ._epoch_loss import EpochLoss, summed_losses
+from ._data import open_data, shuffled
 from ._history import History
 from ._make_error import make_error
+from ._meters import Meters
+from ._passes import Passes, require_training
 from ._progress import Progress
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ._batches import Batches
-    from ._core import Execution, TrainingGraph
+    from ._core import TrainingGraph
+    from ._typing import Data, Metrics
 
-__all__ = ["Epoch", "fit"]
-
-IN_FLIGHT = 4  # executions whose loss nobody has read yet
+__all__ = ["Epoch", "evaluate", "fit"]
 
 
 @dataclass
@@ -40,48 +40,6 @@ class Epoch:
     def stop(self) -> None:
         """No epoch comes after this one."""
         self.is_last = True
-
-
-@dataclass
-class _Passes:
-    """Passes over batches, and what they have in common."""
-
-    runner: Runner
-    progress: Progress
-    summed: frozenset[str]
-    allows_non_finite: bool
-
-    def loss(
-        self,
-        what: str,
-        batches: Batches,
-        number: int,
-        *,
-        for_inference: bool = False,
-    ) -> float:
-        """Computes the loss of one pass. Reads losses some batches late."""
-        running: deque[tuple[Execution, int]] = deque()
-        loss = EpochLoss(what, number, self.summed, self.allows_non_finite)
-
-        def read(keep: int) -> None:
-            while len(running) > keep:
-                execution, samples = running.popleft()
-                loss.add(execution.result(), samples)
-                if not for_inference:
-                    self.progress.batch(loss)
-
-        given = one_pass(what, batches, number)
-        if not for_inference:
-            self.progress.begin(number, given)
-        for each in given:
-            batch = self.runner.named(what, each)
-            if for_inference:
-                self.runner.require_label(what, batch)
-            execution = self.runner.execute(batch, forward_for_inference=for_inference)
-            running.append((execution, self.runner.samples(batch)))
-            read(keep=IN_FLIGHT)
-        read(keep=0)
-        return loss.value
 
 
 def _epochs(first: int, end: int) -> range:
@@ -104,69 +62,196 @@ def _epochs(first: int, end: int) -> range:
 @checked
 def fit(
     training: TrainingGraph,
-    batches: Batches,
+    data: Data,
     *,
     epochs: int = 1,
-    first_epoch: int = 0,
-    validation: Batches | None = None,
-    callbacks: Iterable[Callable[[Epoch], None]] = (),
-    log: Callable[[dict[str, float], int], None] | None = None,
-    patience: int | None = None,
-    keeps_best: bool = False,
+    batch_size: int | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    validation: Data | None = None,
+    metrics: Metrics = (),
+    callbacks: Iterable[Callable[[Epoch], object]] = (),
+    on_update: Callable[[TrainingGraph], object] | None = None,
+    log: Callable[[dict[str, float], int], object] | None = None,
     monitor: str | None = None,
-    allows_non_finite: bool = False,
-    shows_progress: bool = True,
+    maximize: bool | None = None,
+    patience: int | None = None,
+    keep_best: bool = False,
+    first_epoch: int = 0,
+    allow_non_finite: bool = False,
+    progress: bool = True,
 ) -> History:
     """Trains a compiled graph that has a loss and an optimizer.
 
-    batches: mappings, name -> array, of all declared inputs, labels and label
-    weights, or tuples (x, y) where one input and one label are declared; an
-    iterable, or a function of the epoch's number that returns one. A batch may be
-    smaller than the graph was compiled for. epochs, first_epoch: their numbers are
-    first_epoch, 0 for a new run, to epochs - 1. validation: the same as batches;
-    its loss, in inference form, is the metric "validation_loss", that of batches
-    "loss": what all samples of the pass would have as one batch, so their mean, or
-    with the reduction "sum" their sum. callbacks: called after each epoch.
-    log(metrics, step): after each epoch, with the number of updates so far.
-    patience: ends when ``monitor`` ("validation_loss" if there is one, else "loss")
-    was not below its best for so many epochs. keeps_best: goes back to the
-    parameters of the best epoch. allows_non_finite: goes on when a loss is NaN or
-    infinite, which else is a StateError, as soon as the loss is read: some batches
-    later. shows_progress: by tqdm, when it is installed. Raises what execute()
-    raises, CallError and InvalidArgument.
+    Args:
+        training: the graph.
+        data: arrays of all samples: a mapping, name -> array, of all declared
+            inputs, labels and label weights, or a tuple (x, y), or (x, y, w) with
+            label weights, where one of each is declared; a data frame by the names
+            of its columns. Or batches: an iterable of such mappings and tuples, as
+            PyTorch's DataLoader is, or a function of the epoch's number that returns
+            one. Arrays have the declared shapes, with other numbers of samples; a
+            column (n,) does for (n, 1). Batches may be smaller than what the graph
+            was compiled for.
+        epochs: where the run ends; they are numbered from first_epoch to epochs - 1.
+        batch_size: of whole arrays, in samples; None: as the graph was compiled,
+            which is the most. The last batch of an epoch may be smaller.
+        shuffle: whole arrays come in another order in each epoch, which follows
+            from seed and the epoch's number. Batches come as they are.
+        seed: 0 or more.
+        validation: another data set, for a pass in inference form after each epoch,
+            in order; its metrics begin with ``validation_``.
+        metrics: names (``"accuracy"``, ``"top_5_accuracy"``,
+            ``"mean_absolute_error"``, ``"mean_squared_error"``,
+            ``"root_mean_squared_error"``), of the declared output with the declared
+            label; names of declared outputs, for their mean; functions f(outputs,
+            labels), which are called once with the arrays of all samples of the pass
+            (by name where several are declared); ``"gradient_norm"``, the mean over
+            the steps of the norm of all gradients, for which steps run in phases. Or
+            a mapping name -> one of these. Label weights do not count.
+        callbacks: functions of an Epoch, called after each.
+        on_update: called with the graph when the update of a batch was enqueued.
+        log: log(metrics, step) is called after each epoch, with the number of updates
+            so far.
+        monitor: the metric that patience and keep_best look at; None:
+            "validation_loss" if there is one, else "loss".
+        maximize: is a larger one better? None: of those that end in "accuracy".
+        patience: ends the run when the monitor did not get better for so many
+            epochs; None: never.
+        keep_best: goes back to the parameters of the best epoch at the end.
+        first_epoch: above 0 for a run that goes on.
+        allow_non_finite: goes on when a loss is NaN or infinite.
+        progress: shows tqdm's bar, where it is installed, or else a line, where
+            stderr is a terminal.
+
+    Returns:
+        The metrics of each epoch. "loss" is what all samples of the pass would have
+        as one batch: their mean or, with the reduction "sum", their sum.
+
+    Raises:
+        CallError: an argument of another type, data without names.
+        InvalidArgument: a number out of range, a name that is not declared, no batch.
+        ShapeError: arrays of different lengths, or of other shapes than declared.
+        StateError: a loss is not finite; it is read some batches late.
+        Error: what execute() raises.
+
+    Example:
+        >>> x = tg.Tensor((32, 4), name="x")
+        >>> y = tg.Tensor((32,), "int64", name="y")
+        >>> graph = tg.Graph()
+        >>> scores = graph.node(tg.layers.FullyConnected(4, 3), x)
+        >>> training = tg.TrainingGraph(
+        ...     [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(0.05)
+        ... )
+        >>> training.add_inputs({"x": x}, {"y": y})
+        >>> training.add_outputs({"scores": scores})
+        >>> training.compile("cpu")
+        >>> points = np.random.default_rng(0).normal(size=(300, 4))
+        >>> classes = points[:, :3].argmax(axis=1)
+        >>> history = tg.fit(
+        ...     training, (points, classes), epochs=20, metrics=["accuracy"],
+        ...     progress=False,
+        ... )
+        >>> history.metrics["accuracy"][-1] > 0.9
+        True
     """
+    require_training("fit", training)
     monitor = monitor or ("validation_loss" if validation is not None else "loss")
     numbers = _epochs(first_epoch, epochs)
     require_count("fit", "patience", 1 if patience is None else patience)
-    history, runner = History(monitor, first_epoch), Runner(training)
-    require_batches("batches", batches, len(numbers))
-    if validation is not None:
-        require_batches("validation", validation, len(numbers))
+    require_count("fit", "seed", seed, least=0)
     callbacks = functions("fit", "callbacks", callbacks)
+    require_function("fit", "on_update", on_update)
     require_function("fit", "log", log)
+    declared = Declared("fit", training)
+    batches = open_data(
+        declared,
+        "data",
+        data,
+        batch_size=batch_size,
+        epochs=len(numbers),
+        order=shuffled(seed) if shuffle else None,
+    )
+    held_out = None
+    if validation is not None:
+        held_out = open_data(
+            declared, "validation", validation, epochs=len(numbers), cut=True
+        )
+    passes = Passes(
+        training,
+        declared,
+        Meters("fit", training, metrics),
+        allow_non_finite=allow_non_finite,
+    )
+    history = History(monitor, first_epoch, maximize)
     best: dict[str, Any] = {}
-    progress = Progress(shows_progress, numbers)
-    passes = _Passes(runner, progress, summed_losses(training), allows_non_finite)
+    bar = Progress(progress, numbers)
     try:
         for number in numbers:
-            metrics = {"loss": passes.loss("batches", batches, number)}
-            epoch = Epoch(number, metrics, training, number + 1 == epochs)
-            if validation is not None:
-                metrics["validation_loss"] = passes.loss(
-                    "validation", validation, number, for_inference=True
-                )
+            values = passes.train(batches, number, bar, on_update)
+            epoch = Epoch(number, values, training, number + 1 == epochs)
+            if held_out is not None:
+                others = passes.infer(held_out, number)
+                values.update({f"validation_{k}": v for k, v in others.items()})
             for callback in callbacks:
                 callback(epoch)
-            if history.add(epoch.metrics) and keeps_best:
+            if history.add(epoch.metrics) and keep_best:
                 best = training.state_dict()
             if log is not None:
                 optimizer = training.optimizer
                 log(epoch.metrics, optimizer.time_step - 1 if optimizer else number + 1)
-            progress.end(number, epoch.metrics)
+            bar.end(number, epoch.metrics)
             if epoch.is_last or history.epochs_since_best >= (patience or math.inf):
                 break
     finally:
-        progress.close()
+        bar.close()
     if best:
         training.load_state_dict(best)
     return history
+
+
+@checked
+def evaluate(
+    training: TrainingGraph,
+    data: Data,
+    *,
+    batch_size: int | None = None,
+    metrics: Metrics = (),
+) -> dict[str, float]:
+    """The loss and metrics of a compiled graph on a data set, in inference form:
+    dropout is off, normalizations take their running statistics, nothing changes.
+
+    Args:
+        training: the graph.
+        data: as fit() takes it, with labels; batches may be of any size.
+        batch_size: of whole arrays, in samples; None: as the graph was compiled.
+        metrics: as fit() takes them; "gradient_norm" is none of a pass without
+            gradients, and left out.
+
+    Returns:
+        "loss" and each metric, over all samples. They may be NaN or infinite.
+
+    Raises:
+        CallError: an argument of another type, data without names.
+        InvalidArgument: a number out of range, a name that is not declared, no batch.
+        ShapeError: arrays of different lengths, or of other shapes than declared.
+        Error: what execute() raises.
+
+    Example:
+        >>> x, y = tg.Tensor((8, 2), name="x"), tg.Tensor((8, 2), name="y")
+        >>> graph = tg.Graph()
+        >>> double = graph.node(tg.layers.Affine(2.0), x)
+        >>> training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
+        >>> training.add_inputs({"x": x}, {"y": y})
+        >>> training.add_outputs({"double": double})
+        >>> training.compile("cpu")
+        >>> points = np.ones((20, 2))
+        >>> tg.evaluate(training, (points, points), metrics=["mean_absolute_error"])
+        {'loss': 1.0, 'mean_absolute_error': 1.0}
+    """
+    require_training("evaluate", training)
+    declared = Declared("evaluate", training)
+    passes = Passes(training, declared, Meters("evaluate", training, metrics))
+    return passes.infer(
+        open_data(declared, "data", data, batch_size=batch_size, cut=True)
+    )

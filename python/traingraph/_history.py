@@ -7,40 +7,62 @@ import html
 import importlib
 import io
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._arguments import got
 from ._calls import checked
 from ._make_error import make_error
 from .errors import CallError, InvalidArgument
 
-__all__ = ["History"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["History", "as_numbers", "is_better"]
 
 
-def _number(name: str, value: object) -> float:
+def as_numbers(op: str, metrics: Mapping[str, object]) -> dict[str, float]:
+    """Raises CallError for what is no number."""
+    return {name: _number(op, name, value) for name, value in metrics.items()}
+
+
+def _number(op: str, name: str, value: Any) -> float:
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except (TypeError, ValueError) as error:
         raise make_error(
             CallError,
             "a metric is no number",
-            op="fit",
+            op=op,
             node=name,
-            expected="a number per epoch",
+            expected="a number",
             got=got(value),
         ) from error
+
+
+def is_better(value: float, best: float, monitor: str, maximize: bool | None) -> bool:
+    """Smaller values are, but of accuracies, unless `maximize` says otherwise. What
+    is not finite never is."""
+    if maximize is None:
+        maximize = monitor.endswith("accuracy")
+    is_first = not math.isfinite(best)
+    return math.isfinite(value) and (
+        is_first or (value > best if maximize else value < best)
+    )
 
 
 class History:
     """Metrics by name, a number per epoch; ``pandas.DataFrame(history.metrics)``.
 
     first_epoch: the number of the one that has the first of them. best_epoch: the
-    number of the one with the smallest ``monitor``; None before there is a finite
-    one.
+    number of the one with the smallest ``monitor``, or the largest, of accuracies and
+    with maximize=True; None before there is a finite one.
     """
 
-    def __init__(self, monitor: str, first_epoch: int = 0) -> None:
+    def __init__(
+        self, monitor: str, first_epoch: int = 0, maximize: bool | None = None
+    ) -> None:
         self.monitor = monitor
+        self.maximize = maximize
         self.first_epoch = first_epoch
         self.metrics: dict[str, list[float]] = {}
         self.best_epoch: int | None = None
@@ -62,16 +84,15 @@ class History:
                 f"[fit] there is no metric to monitor: expected one of "
                 f'{sorted(metrics)}, got "{self.monitor}". A callback may add it.'
             )
-        numbers = {name: _number(name, value) for name, value in metrics.items()}
+        numbers = as_numbers("fit", metrics)
         count = self.num_epochs
         for name in {**self.metrics, **numbers}:  # each has an entry per epoch
             values = self.metrics.setdefault(name, [math.nan] * count)
             values.append(numbers.get(name, math.nan))
-        value = numbers[self.monitor]
-        best = self.best_epoch
-        is_best = math.isfinite(value) and (
-            best is None or value < self.metrics[self.monitor][best - self.first_epoch]
-        )
+        of_best = math.nan
+        if self.best_epoch is not None:
+            of_best = self.metrics[self.monitor][self.best_epoch - self.first_epoch]
+        is_best = is_better(numbers[self.monitor], of_best, self.monitor, self.maximize)
         if is_best:
             self.best_epoch = self.first_epoch + count
         return is_best

@@ -8,8 +8,8 @@ import queue
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ._arguments import require_count
-from ._batches import iterable
 from ._calls import checked
+from ._data import iterable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

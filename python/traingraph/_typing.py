@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Communicator", "SupportsDLPack", "Transport"]
 
@@ -60,3 +62,11 @@ class Communicator(Protocol):
     def Allreduce(self, sendbuf: Any, recvbuf: Any) -> None:
         """Sums of buffers."""
         ...
+
+
+if TYPE_CHECKING:
+    # Data frames and loaders of other libraries are iterables here.
+    Arrays = ArrayLike | SupportsDLPack | tuple[Any, ...] | Mapping[str, Any]
+    Data = Arrays | Iterable[Any] | Callable[[int], Iterable[Any]]
+    Metric = str | Callable[[Any, Any], Any]
+    Metrics = Iterable[Metric] | Mapping[str, Metric]

@@ -365,3 +365,20 @@ def test_a_killed_rank_ends_the_others_and_training_resumes(
     kills = Kills(seed, tmp_path)
     # A victim may be faster than its death.
     assert any(kills.kill_one(size, way) for _ in range(5))
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_fit_on_ranks_has_the_gradients_of_all(size: int) -> None:
+    def fit(t: tg.TrainingGraph, rows: np.ndarray) -> Any:
+        x, y = namespace["X"][rows], namespace["Y"][rows]
+        names = ["gradient_norm"]
+        history = tg.fit(t, (x, y), epochs=3, metrics=names, progress=False)
+        return history.metrics, values(t)
+
+    metrics, expected = fit(build(), np.arange(24))
+    results = on_ranks(
+        size, lambda rank: fit(build_rank(rank), rows_of(rank.rank, size))
+    )
+    for own, trained in results:
+        np.testing.assert_allclose(own["gradient_norm"], metrics["gradient_norm"], 1e-4)
+        np.testing.assert_allclose(trained, expected, atol=2e-5)

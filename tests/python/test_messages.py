@@ -214,7 +214,10 @@ def test_synonyms_are_of_names_that_exist() -> None:
     for function in public_functions().values():
         for form in _signatures.signatures_of(function.__doc__):
             known |= set(form.parameters)
-    python = (tg.nodes.ConvolutionData, tg.nodes.NormalizationData, tg.fit)
+    python = (
+        *(tg.nodes.ConvolutionData, tg.nodes.NormalizationData, tg.fit),
+        tg.callbacks.ReduceOnPlateau,
+    )
     known |= {name for each in python for name in inspect.signature(each).parameters}
     for others, meant in _names.SYNONYMS.items():
         assert set(meant) <= known, (others, set(meant) - known)

@@ -88,7 +88,10 @@ def test_typed() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [tg, tg.layers, tg.losses, tg.nodes, tg.onnx, tg.optimizers, tg.errors],
+    [
+        *(tg, tg.layers, tg.losses, tg.nodes, tg.onnx, tg.optimizers, tg.errors),
+        *(tg.callbacks, tg.metrics),
+    ],
     ids=str,
 )
 def test_all_is_complete(module: object) -> None:

@@ -119,11 +119,12 @@ def test_outputs_that_do_not_follow_the_batch() -> None:
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"z": samples(3)}, tg.InvalidArgument, 'expected one of "x", got "z"'),
+        ({"z": samples(3)}, tg.InvalidArgument, r'one of "x" \(input\), got "z"'),
         (samples(0), tg.ShapeError, "of any number of samples on axis 0"),
         (samples(3)[0], tg.ShapeError, "of any number of samples on axis 0"),
         (samples(3)[:, :3], tg.ShapeError, r"expected \(8, 4\), got \(3, 3\)"),
-        (None, tg.InvalidArgument, "no array of numbers"),
+        (None, tg.CallError, "these are no batches"),
+        ({"x": None}, tg.InvalidArgument, "no array of numbers"),
         ([[1, 2], [3]], tg.InvalidArgument, "NumPy makes no array"),
         ({}, tg.InvalidArgument, '"x"'),
     ],

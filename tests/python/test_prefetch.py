@@ -22,8 +22,8 @@ def test_prefetch_gives_the_same_batches() -> None:
     for _ in range(2):
         assert all(a is b for a, b in zip(ahead, batches, strict=True))
     fitted, own = make_training(), make_training()
-    tg.fit(fitted, ahead, epochs=2, shows_progress=False)
-    tg.fit(own, batches, epochs=2, shows_progress=False)
+    tg.fit(fitted, ahead, epochs=2, progress=False)
+    tg.fit(own, batches, epochs=2, progress=False)
     for name, values in own.state_dict().items():
         np.testing.assert_array_equal(fitted.state_dict()[name], values)
 

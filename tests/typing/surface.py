@@ -13,7 +13,7 @@ import numpy as np
 import traingraph as tg
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -64,3 +64,35 @@ def errors() -> str:
     except (tg.InvalidArgument, TypeError) as error:
         return str(error)
     return ""
+
+
+def data_sets(training: tg.TrainingGraph, inference: tg.InferenceGraph) -> None:
+    """Arrays, mappings, batches, and functions that return them."""
+    x, y = np.zeros((9, 3), np.float32), np.zeros(9, np.int64)
+
+    def batches(epoch: int) -> Iterator[dict[str, NDArray[Any]]]:
+        yield {"x": x[epoch:], "y": y[epoch:]}
+
+    def bias(outputs: NDArray[np.float32], labels: NDArray[np.float32]) -> float:
+        return float((outputs - labels).mean())
+
+    average = tg.callbacks.MovingAverage()
+    history: tg.History = tg.fit(
+        training,
+        (x, y),
+        validation={"x": x, "y": y},
+        metrics=["accuracy", bias, tg.metrics.accuracy],
+        callbacks=[tg.callbacks.ReduceOnPlateau(), lambda epoch: epoch.stop()],
+        on_update=average.update,
+    )
+    tg.fit(training, batches, metrics={"bias": bias, "right": "accuracy"})
+    tg.fit(training, [(x, y), [x, y]])
+    with average.apply(training):
+        scores: dict[str, float] = tg.evaluate(training, batches(0))
+    for data in (x, [x], {"x": x}, [[1.0, 2.0]], training.parameters[0]):
+        tg.predict(inference, data, batch_size=4)
+    groups = tg.parameters_of(
+        training, lambda layer, p: len(p.shape) < len(layer.label)
+    )
+    training.set_parameter_groups([tg.ParameterGroup(groups, weight_decay=0)])
+    print(history.metrics, scores)

@@ -170,7 +170,7 @@ def test_fit_and_batches(name: str) -> None:
     x, label = net.data(0)
     x = {"x": x["x"].astype(DTYPES[name])}
     batches = [{**x, **label}, {"x": x["x"][::-1], "label": label["label"][::-1]}]
-    history = tg.fit(net.training, batches, epochs=5, shows_progress=False)
+    history = tg.fit(net.training, batches, epochs=5, progress=False)
     assert history.metrics["loss"][-1] < history.metrics["loss"][0]
 
 

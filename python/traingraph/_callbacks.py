@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Callbacks of ``tg.fit`` that need more than a line."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._arguments import require_count, require_number
+from ._calls import checked
+from ._history import is_better
+from ._make_error import make_error
+from .errors import InvalidArgument, StateError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from ._core import TrainingGraph
+    from ._fit import Epoch
+
+    Values = dict[str, NDArray[Any]]
+
+__all__ = ["MovingAverage", "ReduceOnPlateau"]
+
+
+class ReduceOnPlateau:
+    """Multiplies the optimizer's rate when a metric no longer gets better.
+
+    A callback of fit(). The optimizer has no schedule then: setting its rate is a
+    StateError with one. The rate is part of a checkpoint, what was counted is not.
+
+    Args:
+        factor: what the rate is multiplied by, above 0 and below 1.
+        patience: after so many epochs in which the metric did not get better.
+        monitor: the metric; None: "validation_loss" if there is one, else "loss".
+        maximize: is a larger one better? None: of those that end in "accuracy".
+        threshold: the share of its best value by which a metric has to be better.
+        min_rate: the rate is never set below it.
+
+    Raises:
+        InvalidArgument: a number is out of range.
+        CallError: it is no number.
+
+    Example:
+        >>> slower = tg.callbacks.ReduceOnPlateau(factor=0.5, patience=3)
+        >>> history = tg.fit(training, data, epochs=2, callbacks=[slower])
+    """
+
+    @checked
+    def __init__(
+        self,
+        factor: float = 0.1,
+        patience: int = 10,
+        *,
+        monitor: str | None = None,
+        maximize: bool | None = None,
+        threshold: float = 1e-4,
+        min_rate: float = 0.0,
+    ) -> None:
+        op = "ReduceOnPlateau"
+        require_number(op, "factor", factor, above=0, below=1)
+        require_count(op, "patience", patience)
+        require_number(op, "threshold", threshold, least=0)
+        require_number(op, "min_rate", min_rate, least=0)
+        self._factor = factor
+        self._patience = patience
+        self._monitor = monitor
+        self._maximize = maximize
+        self._threshold = threshold
+        self._min_rate = min_rate
+        self._best = math.nan
+        self._epochs = 0  # since the best one, or since the rate was reduced
+
+    def __call__(self, epoch: Epoch) -> None:
+        """Looks at the metrics of an epoch. Raises InvalidArgument when the monitor
+        is not among them, StateError without an optimizer or with a schedule."""
+        monitor = self._monitor
+        if monitor is None:
+            has_validation = "validation_loss" in epoch.metrics
+            monitor = "validation_loss" if has_validation else "loss"
+        if monitor not in epoch.metrics:
+            raise make_error(
+                InvalidArgument,
+                "there is no metric to monitor",
+                op="ReduceOnPlateau",
+                node="monitor",
+                expected=f"one of {', '.join(epoch.metrics)}",
+                got=f'"{monitor}"',
+            )
+        value = float(epoch.metrics[monitor])
+        margin = self._threshold * abs(self._best)
+        bound = {False: self._best - margin, True: self._best + margin}
+        is_larger = is_better(1, 0, monitor, self._maximize)
+        if is_better(value, bound[is_larger], monitor, self._maximize):
+            self._best, self._epochs = value, 0
+            return
+        self._epochs += 1
+        if self._epochs >= self._patience:
+            self._reduce(epoch.training)
+            self._epochs = 0
+
+    def _reduce(self, training: TrainingGraph) -> None:
+        optimizer = training.optimizer
+        if optimizer is None:
+            raise StateError(
+                "[ReduceOnPlateau] there is no rate to reduce: expected a graph with "
+                "an optimizer."
+            )
+        reduced = max(optimizer.learning_rate * self._factor, self._min_rate)
+        optimizer.learning_rate = min(reduced, optimizer.learning_rate)
+
+
+class MovingAverage:
+    """An exponential moving average of a graph's parameters, in float32 on the host.
+
+    ``update()`` follows the training, as ``on_update`` of fit(), or in a loop of
+    one's own; ``apply()`` gives the graph the averages, for a validation, a checkpoint,
+    or for good. Each update copies all parameters, and waits for the step to end:
+    ``every`` makes that rarer. Running statistics are those of the training.
+
+    Args:
+        decay: what the average keeps at an update: average = decay * average +
+            (1 - decay) * parameter. 0 to 1, without 1. The first update copies.
+        every: counts one update of so many, with decay ** every.
+
+    Raises:
+        InvalidArgument: a number is out of range.
+        CallError: it is no number.
+
+    Example:
+        >>> average = tg.callbacks.MovingAverage(decay=0.99)
+        >>> history = tg.fit(training, data, on_update=average.update)
+        >>> with average.apply(training):
+        ...     scores = tg.evaluate(training, data)
+    """
+
+    @checked
+    def __init__(self, decay: float = 0.999, *, every: int = 1) -> None:
+        require_number("MovingAverage", "decay", decay, least=0, below=1)
+        require_count("MovingAverage", "every", every)
+        self.values: Values = {}
+        """The averages by the names of state_dict(); to be kept with a checkpoint, and
+        given back to a new object."""
+        self._decay = decay
+        self._every = every
+        self._updates = 0
+
+    @checked
+    def update(self, training: TrainingGraph) -> None:
+        """After each update of the parameters."""
+        self._updates += 1
+        if self.values and self._updates % self._every:
+            return
+        state = training.state_dict()
+        keep = np.float32(self._decay**self._every)
+        for parameter in training.parameters:
+            name = parameter.label
+            value = state[name].astype(np.float32)
+            average = self.values.setdefault(name, value)
+            if average is not value:
+                average += (1 - keep) * (value - average)
+
+    @checked
+    def apply(self, training: TrainingGraph) -> Applied:
+        """Gives the graph the averages. Used in a ``with`` statement, the graph has
+        its own parameters again afterwards. Raises StateError before an update."""
+        if not self.values:
+            raise StateError(
+                "[MovingAverage] there are no averages: expected a call of update() "
+                "before. Pass on_update=average.update to fit()."
+            )
+        state = training.state_dict()
+        own = {name: state[name] for name in self.values if name in state}
+        training.load_state_dict({**state, **self.values})
+        return Applied(training, own)
+
+
+class Applied:
+    """Averages that a graph has; see MovingAverage.apply()."""
+
+    def __init__(self, training: TrainingGraph, own: Values) -> None:
+        self._training = training
+        self._own = own
+
+    def __enter__(self) -> None:
+        """The graph has the averages already."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Gives the graph its own parameters again."""
+        self._training.load_state_dict({**self._training.state_dict(), **self._own})
