@@ -158,7 +158,7 @@ class MovingAverage:
         state = training.state_dict()
         keep = np.float32(self._decay**self._every)
         for parameter in training.parameters:
-            name = parameter.label
+            name = parameter.name
             value = state[name].astype(np.float32)
             average = self.values.setdefault(name, value)
             if average is not value:

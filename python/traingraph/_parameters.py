@@ -42,10 +42,10 @@ def parameters_of(
     Example:
         >>> x = tg.Tensor((8, 4))
         >>> graph = tg.Graph()
-        >>> h = graph.node(tg.layers.FullyConnected(4, 3, label="fc"), x)
-        >>> h = graph.node(tg.layers.LayerNormalization((3,), label="norm"), h)
+        >>> h = graph.node(tg.layers.FullyConnected(4, 3, name="fc"), x)
+        >>> h = graph.node(tg.layers.LayerNormalization((3,), name="norm"), h)
         >>> vectors = tg.parameters_of(graph, lambda layer, p: len(p.shape) == 1)
-        >>> [parameter.label for parameter in vectors]
+        >>> [parameter.name for parameter in vectors]
         ['fc.biases', 'norm.beta', 'norm.gamma']
         >>> no_decay = tg.ParameterGroup(vectors, weight_decay=0)
     """

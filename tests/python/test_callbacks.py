@@ -109,8 +109,8 @@ def norm_training() -> tg.TrainingGraph:
     tg.Platform.set_rng_seed(5)
     x, y = tg.Tensor((8, 3), name="x"), tg.Tensor((8, 3), name="y")
     graph = tg.Graph()
-    h = graph.node(tg.layers.FullyConnected(3, 3, label="fc"), x)
-    graph.node(tg.layers.BatchNormalization(3, momentum=0.5, label="norm"), h)
+    h = graph.node(tg.layers.FullyConnected(3, 3, name="fc"), x)
+    graph.node(tg.layers.BatchNormalization(3, momentum=0.5, name="norm"), h)
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.1)
     )
@@ -194,22 +194,22 @@ def test_wrong_arguments_are_told(
 
 def test_parameters_are_picked_before_compile() -> None:
     x, y = tg.Tensor((8, 3), name="x"), tg.Tensor((8, 3), name="y")
-    shared = tg.layers.FullyConnected(3, 3, label="fc")
-    norm = tg.layers.BatchNormalization(3, label="norm")
+    shared = tg.layers.FullyConnected(3, 3, name="fc")
+    norm = tg.layers.BatchNormalization(3, name="norm")
     shared.weights_parameter.is_updatable = True
     graph = tg.Graph()
     h = graph.node(norm, graph.node(shared, x))
     h = graph.node(
         tg.layers.FullyConnected(
-            weights=shared.weights, biases=shared.biases, label="again"
+            weights=shared.weights, biases=shared.biases, name="again"
         ),
         h,
     )
     names = ["fc.weights", "fc.biases", "norm.beta", "norm.gamma"]
-    assert [p.label for p in tg.parameters_of(graph)] == names
+    assert [p.name for p in tg.parameters_of(graph)] == names
     picked = tg.parameters_of(graph, lambda layer, p: layer is norm or len(p.shape) < 2)
-    assert [p.label for p in picked] == names[1:]
-    biases = tg.parameters_of(graph, lambda _, p: p.label.endswith(".biases"))
+    assert [p.name for p in picked] == names[1:]
+    biases = tg.parameters_of(graph, lambda _, p: p.name.endswith(".biases"))
     training = tg.TrainingGraph(
         [graph],
         tg.losses.MeanSquaredError(),
@@ -218,7 +218,7 @@ def test_parameters_are_picked_before_compile() -> None:
     training.set_parameter_groups([tg.ParameterGroup(picked, weight_decay=0)])
     training.add_inputs({"x": x}, {"y": y})
     training.compile("cpu")
-    assert [p.label for p in biases] == ["fc.biases"]
+    assert [p.name for p in biases] == ["fc.biases"]
     before = training.state_dict()
     zeros = np.zeros((8, 3))
     training.execute({"x": zeros}, {"y": zeros}, synchronous=True)
@@ -229,10 +229,10 @@ def test_parameters_are_picked_before_compile() -> None:
 
 def test_parameters_that_are_frozen_are_left_out() -> None:
     graph = tg.Graph()
-    layer = tg.layers.FullyConnected(3, 3, label="fc")
+    layer = tg.layers.FullyConnected(3, 3, name="fc")
     graph.node(layer, tg.Tensor((8, 3)))
     layer.weights_parameter.is_updatable = False
-    assert [p.label for p in tg.parameters_of(graph)] == ["fc.biases"]
+    assert [p.name for p in tg.parameters_of(graph)] == ["fc.biases"]
     with pytest.raises(tg.CallError, match="expected a Graph, got None"):
         tg.parameters_of(None)  # type: ignore[arg-type]
     with pytest.raises(tg.CallError, match="a function or None, got 3"):

@@ -25,7 +25,7 @@ def make(columns: bool) -> tg.TrainingGraph:
         inputs = {"x": tg.Tensor((BATCH, 3), name="x")}
         h = inputs["x"]
     ones = np.ones((1, 3), np.float32)
-    h = graph.node(tg.layers.FullyConnected(3, 1, weights=ones, label="fc"), h)
+    h = graph.node(tg.layers.FullyConnected(3, 1, weights=ones, name="fc"), h)
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)
     )

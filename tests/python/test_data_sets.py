@@ -151,7 +151,7 @@ def test_batches_in_every_form_are_predicted() -> None:
 def make_inference(training: tg.TrainingGraph) -> tg.InferenceGraph:
     x = tg.Tensor((BATCH, FEATURES), name="x")
     graph = tg.Graph()
-    graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, label="fc"), x)
+    graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, name="fc"), x)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
     inference.compile("cpu")
@@ -163,7 +163,7 @@ def test_labels_of_a_data_set_are_left_out_of_predictions() -> None:
     x = tg.Tensor((BATCH, FEATURES), name="x")
     y = tg.Tensor((BATCH, CLASSES), name="y")
     graph = tg.Graph()
-    h = graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, label="fc"), x)
+    h = graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, name="fc"), x)
     training = tg.TrainingGraph([graph], tg.losses.SoftmaxCrossEntropy())
     training.add_inputs({"x": x}, {"y": y})
     training.add_outputs({"h": h})

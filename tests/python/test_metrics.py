@@ -89,7 +89,7 @@ def classifier(rate: float = 0.0, ignore_index: int = -100) -> tg.TrainingGraph:
     x = tg.Tensor((BATCH, 3), name="x")
     y = tg.Tensor((BATCH,), "int64", name="y")
     graph = tg.Graph()
-    scores = graph.node(tg.layers.FullyConnected(3, CLASSES, label="fc"), x)
+    scores = graph.node(tg.layers.FullyConnected(3, CLASSES, name="fc"), x)
     training = tg.TrainingGraph(
         [graph],
         tg.losses.SoftmaxCrossEntropy(ignore_index=ignore_index),

@@ -37,7 +37,7 @@ def make() -> tg.TrainingGraph:
     x = tg.Tensor((BATCH, FEATURES), name="x")
     y = tg.Tensor((BATCH,), "int64", name="y")
     graph = tg.Graph()
-    scores = graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, label="fc"), x)
+    scores = graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, name="fc"), x)
     training = tg.TrainingGraph(
         [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.SGD(RATE)
     )
