@@ -91,8 +91,6 @@ def data_sets(training: tg.TrainingGraph, inference: tg.InferenceGraph) -> None:
         scores: dict[str, float] = tg.evaluate(training, batches(0))
     for data in (x, [x], {"x": x}, [[1.0, 2.0]], training.parameters[0]):
         tg.predict(inference, data, batch_size=4)
-    groups = tg.parameters_of(
-        training, lambda layer, p: len(p.shape) < len(layer.name)
-    )
+    groups = tg.parameters_of(training, lambda layer, p: len(p.shape) < len(layer.name))
     training.set_parameter_groups([tg.ParameterGroup(groups, weight_decay=0)])
     print(history.metrics, scores)
