@@ -72,6 +72,7 @@ Tensor GraphState::result_tensor(ValueId id, const std::string& name) {
                       ? Tensor(TensorDescriptor{.shape = {1}}, label)
                       : Tensor(value.desc, label);
   tensor.state()->is_result = true;
+  tensor.state()->graph = weak_from_this();
   value.name = std::move(label);
   name_value(id, tensor);
   return tensor;
