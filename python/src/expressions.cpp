@@ -237,11 +237,11 @@ Index to_index(py::handle key, const Context& context) {
     }
     return Range{start, stop, step};
   }
+  const py::object value = without_array(key);
   std::vector<std::int64_t> position;
-  const bool is_number = PyIndex_Check(key.ptr()) && !PyBool_Check(key.ptr());
-  const bool is_list = is_array(key) || py::isinstance<py::sequence>(key);
-  if (is_number && load_integers(without_array(key), position) &&
-      position.size() == 1) {
+  const bool is_list = is_array(value) || py::isinstance<py::sequence>(value);
+  if (!is_list && !PyBool_Check(value.ptr()) &&
+      load_integers(value, position)) {
     return position.front();
   }
   fail(context, "this is no index",

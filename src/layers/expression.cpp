@@ -88,15 +88,15 @@ Graph Expression::find_graph() const {
     if (found && found != graph) {
       fail("the operands are results of different graphs",
            "results of one graph", "results of two",
-           "Say which graph it is, by a method of Graph: to the other one its "
-           "operand is an input.");
+           "Name the graph, as in graph.binary(x, y, operation=\"add\"): there "
+           "the result of the other one is an input.");
     }
     found = std::move(graph);
   }
   if (!found) {
     fail("no operand is a result of a graph", "at least one result", "none",
-         "Make one a result first, by graph.node(layer, x), or say which graph "
-         "it is, by a method of Graph.");
+         "Make one a result first, by graph.node(layer, x), or name the graph, "
+         "as in graph.binary(x, y, operation=\"add\").");
   }
   return GraphHandle(std::move(found));
 }

@@ -336,6 +336,7 @@ WRONG_INDICES: dict[str, tuple[Any, str]] = {
     "backwards": (slice(None, None, -1), "gather"),
     "list": ([0, 1], "gather"),
     "array": (np.array([0, 1]), "gather"),
+    "array of one": (np.array([0]), "gather"),
     "mask": (np.array([True, False]), "select"),
     "bool": (True, "no index.*got True"),
     "float": (0.5, "no index.*got 0.5"),
