@@ -16,6 +16,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/error.h"
     "${header_dir}/execution.h"
     "${header_dir}/export.h"
+    "${header_dir}/expressions.h"
     "${header_dir}/graph.h"
     "${header_dir}/graph_listing.h"
     "${header_dir}/half_types.h"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "traingraph/device.h"
@@ -133,6 +134,8 @@ class TRAINGRAPH_API Graph {
   std::shared_ptr<GraphState> state() const&& { return state_; }
 
  protected:
+  explicit Graph(std::shared_ptr<GraphState> state)
+      : state_(std::move(state)) {}
   std::shared_ptr<GraphState> state_;
 };
 

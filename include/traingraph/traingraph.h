@@ -9,6 +9,7 @@
 #include "traingraph/enums.h"
 #include "traingraph/error.h"
 #include "traingraph/execution.h"
+#include "traingraph/expressions.h"
 #include "traingraph/graph.h"
 #include "traingraph/half_types.h"
 #include "traingraph/insight.h"

@@ -38,8 +38,10 @@ void bind_training(py::module_& m);
 void bind_nodes(py::module_& m);
 void bind_interop(py::module_& m);
 void bind_shutdown(py::module_& m);
-/// Last: goes through everything that is bound.
+/// Goes through everything that is bound.
 void bind_calls(py::module_& m);
+/// Last: Tensor has items by an index, and is no sequence.
+void forget_sequence(py::module_& m);
 
 /// Extra argument of py::class_: an object whose __init__() never ran has no
 /// C++ object, and a call that needs it throws TypeError. pybind11 would hand
@@ -229,6 +231,7 @@ void bind_sequence_tensors(Handle<Tensor>& tensor);
 void bind_optimizer_data(Handle<Tensor>& tensor);
 void bind_quantization(Handle<Tensor>& tensor);
 void bind_tensor_arrays(Handle<Tensor>& tensor);
+void bind_expressions(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
 void bind_checkpoint(Handle<CompiledGraph, Graph>& graph);
 void bind_listing(Handle<CompiledGraph, Graph>& graph);

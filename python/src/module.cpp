@@ -31,6 +31,7 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   bind_interop(m);
   bind_shutdown(m);
   bind_calls(m);
+  forget_sequence(m);
 }
 
 /// Before pybind11 does anything, for in a subinterpreter it would hang.

@@ -190,6 +190,7 @@ void bind_tensor_class(py::module_& m) {
   bind_optimizer_data(tensor);
   bind_quantization(tensor);
   bind_tensor_arrays(tensor);
+  bind_expressions(tensor);
   tensor
       .def_property_readonly("tensor_id", never_waits(&Tensor::tensor_id),
                              "Unique in the process.")

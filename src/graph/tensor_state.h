@@ -15,6 +15,8 @@
 
 namespace traingraph {
 
+struct GraphState;  // layers/graph_state.h
+
 /// Host bytes and what keeps them alive.
 struct HostData {
   std::byte* bytes = nullptr;
@@ -57,6 +59,8 @@ struct OptimizerSlot {
 struct TensorState {
   std::uint64_t id = 0;
   bool is_result = false;  // of a node: its value cannot be set
+  /// The graph that the node is in; empty for tensors that are no result.
+  std::weak_ptr<GraphState> graph;
   TensorDescriptor desc;
   std::optional<SequenceDescriptor> sequences;
   /// compile() finds the batch axis of user gradients.

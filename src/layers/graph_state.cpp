@@ -71,6 +71,7 @@ Tensor GraphState::result_tensor(ValueId id, const std::string& base) {
   Tensor tensor = value.is_opaque ? Tensor(TensorDescriptor{.shape = {1}}, name)
                                   : Tensor(value.desc, name);
   tensor.state()->is_result = true;
+  tensor.state()->graph = weak_from_this();
   value.name = std::move(name);
   name_value(id, tensor);
   return tensor;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -26,7 +27,7 @@ struct LayerRecord {
   bool disable_update = false;
 };
 
-struct GraphState {
+struct GraphState : std::enable_shared_from_this<GraphState> {
   /// Sizes before a node was added, to go back to when it fails.
   struct Checkpoint {
     std::size_t num_values = 0, num_nodes = 0, num_tensors = 0,

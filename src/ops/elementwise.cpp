@@ -46,6 +46,11 @@ ValueId pass_gradient(GradContext& ctx) { return ctx.result_gradient(); }
 ValueId by_slope_at_input(GradContext& ctx) {
   return times_slope(ctx, ctx.input(0));
 }
+/// The slope of a * x + b is a: the source need not be kept.
+ValueId by_slope_of_line(GradContext& ctx) {
+  const float slope = ctx.attrs<ActivationAttrs>().a;
+  return grad::linear(ctx, ctx.result_gradient(), slope);
+}
 /// The slope follows from the sign of ReLU's result, unless a negative a turns
 /// signs round. Then the source need not be kept.
 ValueId by_slope_of_relu(GradContext& ctx) {
@@ -62,7 +67,7 @@ struct ActivationRule {
 constexpr ActivationRule kActivationRules[] = {
     {ActivationType::None, pass_gradient},
     {ActivationType::ReLU, by_slope_of_relu},
-    {ActivationType::Linear, by_slope_at_input},
+    {ActivationType::Linear, by_slope_of_line},
     {ActivationType::Sigmoid, by_slope_at_input},
     {ActivationType::HardSigmoid, by_slope_at_input},
     {ActivationType::Tanh, by_slope_at_input},

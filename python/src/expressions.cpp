@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// Operators and methods of Tensor that add nodes to its graph, by the functions
+// of traingraph/expressions.h. Here Python's numbers and arrays become
+// operands.
+#include "traingraph/expressions.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "arrays.h"
+#include "calls.h"
+
+namespace traingraph::python {
+namespace {
+
+/// The other side of an operator.
+using Other =
+    Named<"traingraph._core.Tensor | float | numpy.typing.NDArray[typing.Any]">;
+/// A Tensor, or NotImplemented: then Python asks the other object.
+using Result = Named<"traingraph._core.Tensor">;
+using Integers = py::Args<Named<"collections.abc.Sequence[int] | int">>;
+using Key = Named<"typing.Any">;
+
+using Binary = Tensor (*)(const Operand&, const Operand&);
+using Unary = Tensor (*)(const Tensor&);
+using Reduction = Tensor (*)(const Tensor&, const Shape&, bool);
+
+[[noreturn]] void fail(const Context& context, std::string what,
+                       std::string expected, std::string got,
+                       std::string hint) {
+  throw InvalidArgument(ErrorInfo{.op = context.op,
+                                  .node = context.node,
+                                  .what = std::move(what),
+                                  .expected = std::move(expected),
+                                  .got = std::move(got),
+                                  .hint = std::move(hint)});
+}
+
+// Operands.
+
+/// Floats, and integers that a double holds.
+std::optional<double> to_number(py::handle value) {
+  if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+  if (!PyLong_Check(value.ptr())) return std::nullopt;
+  int overflow = 0;
+  const long long integer =
+      PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  constexpr long long kLargest = 1LL << 53;
+  if (overflow != 0 || std::llabs(integer) > kLargest) return std::nullopt;
+  return static_cast<double>(integer);
+}
+
+bool is_array(py::handle value) {
+  return py::isinstance<py::array>(value) || py::hasattr(value, "__dlpack__") ||
+         py::hasattr(value, "__array__");
+}
+
+/// A number in an array without axes, or in a scalar of NumPy.
+py::object without_array(py::handle value) {
+  const bool is_number =
+      is_array(value) && py::hasattr(value, "item") &&
+      py::getattr(value, "ndim", py::none()).equal(py::int_(0));
+  if (is_number) return value.attr("item")();
+  return py::reinterpret_borrow<py::object>(value);
+}
+
+/// What an array beside a tensor of `type` becomes.
+DataType constant_type(py::handle value, DataType type) {
+  if (type != DataType::Boolean) return type;
+  const bool is_boolean =
+      py::isinstance<py::array>(value) &&
+      py::reinterpret_borrow<py::array>(value).dtype().kind() == 'b';
+  return is_boolean ? DataType::Boolean : DataType::Float32;
+}
+
+Tensor to_constant(py::handle value, DataType type, const Context& context) {
+  const py::array array = converted(value, type, context);
+  const TensorData data = read_only_data(array, context);
+  TensorDescriptor descriptor = *data.descriptor;
+  if (descriptor.shape.empty()) descriptor.shape = {1};
+  const TensorData bytes(static_cast<const void*>(data.bytes), data.length);
+  return without_gil(
+      [&] { return Tensor(descriptor, bytes, "constant", std::nullopt); });
+}
+
+/// Empty for what is neither a tensor, nor a number, nor an array.
+std::optional<Operand> to_operand(py::handle other, DataType type,
+                                  const Context& context) {
+  if (py::isinstance<Tensor>(other)) return Operand(other.cast<Tensor>());
+  const py::object value = without_array(other);
+  if (const auto number = to_number(value)) return Operand(*number);
+  if (!PyLong_Check(value.ptr()) && !is_array(value)) return std::nullopt;
+  return Operand(to_constant(value, constant_type(value, type), context));
+}
+
+// Operators.
+
+struct Operator {
+  const char* op;
+  const char* method;
+  /// Where the tensor is on the right; comparisons have none.
+  const char* reflected;
+  Binary function;
+  const char* doc;
+  bool takes_numbers = true;
+};
+
+Tensor matrix_product(const Operand& x, const Operand& y) {
+  return matmul(std::get<Tensor>(x.value), std::get<Tensor>(y.value));
+}
+
+#define TRAINGRAPH_NODE_DOC                                                 \
+  " Adds a node to the graph of the operand that is a result; an array is " \
+  "a constant and becomes the other operand's type. Raises ShapeError, "    \
+  "DTypeError, InvalidArgument, and StateError for a graph that is compiled."
+
+constexpr Operator kOperators[] = {
+    {"add", "__add__", "__radd__", &operator+, "x + y." TRAINGRAPH_NODE_DOC},
+    {"subtract", "__sub__", "__rsub__", &operator-,
+     "x - y." TRAINGRAPH_NODE_DOC},
+    {"multiply", "__mul__", "__rmul__", &operator*,
+     "x * y." TRAINGRAPH_NODE_DOC},
+    {"divide", "__truediv__", "__rtruediv__", &operator/,
+     "x / y." TRAINGRAPH_NODE_DOC},
+    {"pow", "__pow__", "__rpow__", &pow, "x ** y." TRAINGRAPH_NODE_DOC},
+    {"matmul", "__matmul__", "__rmatmul__", &matrix_product,
+     "x @ y: products over the last two axes; the axes before "
+     "broadcast." TRAINGRAPH_NODE_DOC,
+     /*takes_numbers=*/false},
+    {"less", "__lt__", nullptr, &less, "x < y, Boolean." TRAINGRAPH_NODE_DOC},
+    {"less_or_equal", "__le__", nullptr, &less_or_equal,
+     "x <= y, Boolean." TRAINGRAPH_NODE_DOC},
+    {"greater", "__gt__", nullptr, &greater,
+     "x > y, Boolean." TRAINGRAPH_NODE_DOC},
+    {"greater_or_equal", "__ge__", nullptr, &greater_or_equal,
+     "x >= y, Boolean." TRAINGRAPH_NODE_DOC},
+};
+
+void bind_operator(Handle<Tensor>& tensor, const Operator& row,
+                   bool is_reflected) {
+  tensor.def(
+      is_reflected ? row.reflected : row.method,
+      [row, is_reflected](const Tensor& self, const Other& other) -> Result {
+        const auto operand =
+            to_operand(other, self.data_type(), {row.op, label_of(self)});
+        const bool is_refused =
+            !operand || (!row.takes_numbers &&
+                         std::holds_alternative<double>(operand->value));
+        if (is_refused) {
+          return py::reinterpret_borrow<Result>(Py_NotImplemented);
+        }
+        return py::reinterpret_steal<Result>(
+            py::cast(without_gil([&] {
+              return is_reflected ? row.function(*operand, self)
+                                  : row.function(self, *operand);
+            })).release());
+      },
+      py::arg("other"), row.doc);
+}
+
+void bind_operators(Handle<Tensor>& tensor) {
+  for (const Operator& row : kOperators) {
+    bind_operator(tensor, row, /*is_reflected=*/false);
+    if (row.reflected) bind_operator(tensor, row, /*is_reflected=*/true);
+  }
+  // NumPy's arrays ask for it, and leave operators to the tensor.
+  tensor.attr("__array_priority__") = 1000.0;
+}
+
+/// equal() and not_equal() have no operator.
+void bind_equality(Handle<Tensor>& tensor, const char* name, Binary function,
+                   const char* doc) {
+  tensor.def(
+      name,
+      [name, function](const Tensor& self, const Other& other) {
+        const Context context{name, label_of(self)};
+        const auto operand = to_operand(other, self.data_type(), context);
+        if (!operand) {
+          fail(context, "this is no operand", "a Tensor, a number or an array",
+               describe(other), {});
+        }
+        return without_gil([&] { return function(self, *operand); });
+      },
+      py::arg("other"), doc);
+}
+
+// Functions and reductions.
+
+void bind_function(Handle<Tensor>& tensor, const char* name, Unary function,
+                   const char* doc) {
+  tensor.def(
+      name,
+      [function](const Tensor& self) {
+        return without_gil([&] { return function(self); });
+      },
+      doc);
+}
+
+void bind_reduction(Handle<Tensor>& tensor, const char* name,
+                    Reduction function, const char* doc) {
+  tensor.def(
+      name,
+      [name, function](const Tensor& self, const std::optional<Shape>& axis,
+                       bool keepdims) {
+        const Context context{name, label_of(self)};
+        if (axis && axis->empty()) {
+          fail(context, "axis names no axis", "one or more, or None for all",
+               "()", {});
+        }
+        return without_gil(
+            [&] { return function(self, axis.value_or(Shape()), keepdims); });
+      },
+      py::arg("axis") = py::none(), py::arg("keepdims") = false, doc);
+}
+
+// Shapes and indices.
+
+/// f(1, 2) or f((1, 2)).
+Shape to_shape(const py::args& args, const Context& context) {
+  const py::object source =
+      args.size() == 1 ? py::object(args[0]) : py::object(args);
+  std::vector<std::int64_t> sizes;
+  if (!load_integers(source, sizes)) {
+    fail(context, "the arguments are no integers",
+         "integers, or one sequence of them", describe(source), {});
+  }
+  return Shape(std::span<const std::int64_t>(sizes));
+}
+
+Index to_index(py::handle key, const Context& context) {
+  if (key.is_none()) return NewAxis{};
+  if (key.is(py::ellipsis())) return Ellipsis{};
+  if (PySlice_Check(key.ptr())) {
+    py::ssize_t start = 0, stop = 0, step = 0;
+    if (PySlice_Unpack(key.ptr(), &start, &stop, &step) < 0) {
+      throw py::error_already_set();
+    }
+    return Range{start, stop, step};
+  }
+  const py::object value = without_array(key);
+  std::vector<std::int64_t> position;
+  const bool is_list = is_array(value) || py::isinstance<py::sequence>(value);
+  if (!is_list && !PyBool_Check(value.ptr()) &&
+      load_integers(value, position)) {
+    return position.front();
+  }
+  fail(context, "this is no index",
+       "integers, slices, None and ..., one for each axis", describe(key),
+       is_list ? "Elements that indices name: graph.gather(axis, x, indices); "
+                 "by a condition: graph.select([x, y], condition)."
+               : "");
+}
+
+Tensor item(const Tensor& self, const Key& key) {
+  const Context context{"index", label_of(self)};
+  std::vector<Index> indices;
+  if (py::isinstance<py::tuple>(key)) {
+    for (const py::handle each : py::reinterpret_borrow<py::tuple>(key)) {
+      indices.push_back(to_index(each, context));
+    }
+  } else {
+    indices.push_back(to_index(key, context));
+  }
+  return without_gil([&] { return index(self, indices); });
+}
+
+bool refuse_truth(const Tensor& self) {
+  fail({"bool", label_of(self)}, "a tensor is neither true nor false", {}, {},
+       "x is y and x is None ask about handles; graph.select([x, y], "
+       "condition) chooses elements.");
+}
+
+void bind_shapes(Handle<Tensor>& tensor) {
+  tensor
+      .def(
+          "reshape",
+          [](const Tensor& self, const Integers& args) {
+            const Shape shape = to_shape(args, {"reshape", label_of(self)});
+            return without_gil([&] { return reshape(self, shape); });
+          },
+          "Same elements, other shape: reshape(64, -1) or reshape((64, -1)); "
+          "one size may be -1.")
+      .def(
+          "transpose",
+          [](const Tensor& self, const Integers& args) {
+            const Shape axes = to_shape(args, {"transpose", label_of(self)});
+            return without_gil([&] { return transpose(self, axes); });
+          },
+          "Result axis k is the k-th of these axes: transpose(0, 2, 1) or "
+          "transpose((0, 2, 1)); without any the axes are reversed.")
+      .def(
+          "astype",
+          [](const Tensor& self, DataType type) {
+            return without_gil([&] { return astype(self, type); });
+          },
+          py::arg("data_type"), "The same numbers as another type.")
+      .def("__getitem__", &item, py::arg("key"),
+           "Integers, which end their axis, slices with positive steps, None "
+           "for a new axis, and `...`. Graph.gather() and Graph.select() take "
+           "indices and conditions. Raises InvalidArgument.")
+      .def("__bool__", &refuse_truth,
+           "Raises InvalidArgument: what is compared is computed when the "
+           "graph runs.");
+}
+
+}  // namespace
+
+void bind_expressions(Handle<Tensor>& tensor) {
+  bind_operators(tensor);
+  bind_equality(tensor, "equal", &equal,
+                "x == y of each element, Boolean. The operator == itself asks "
+                "whether two handles are the same tensor: tensors are keys of "
+                "dicts.");
+  bind_equality(tensor, "not_equal", &not_equal,
+                "x != y of each element, Boolean; see equal().");
+  bind_function(tensor, "__neg__", &operator-, "-x.");
+  bind_function(tensor, "__abs__", &abs, "abs(x); its gradient at 0 is 0.");
+  bind_function(tensor, "exp", &exp, "e to the power of each element.");
+  bind_function(tensor, "log", &log, "The natural logarithm.");
+  bind_function(tensor, "sqrt", &sqrt, "The square root.");
+  bind_function(tensor, "tanh", &tanh, "The hyperbolic tangent.");
+  bind_function(tensor, "sigmoid", &sigmoid, "1 / (1 + exp(-x)).");
+  bind_function(tensor, "relu", &relu, "The larger of x and 0.");
+  bind_reduction(tensor, "sum", &sum,
+                 "The sum over `axis`, one or several, or over all. keepdims: "
+                 "reduced axes stay, with size 1; what NumPy makes a scalar is "
+                 "(1).");
+  bind_reduction(tensor, "mean", &mean, "The mean; see sum().");
+  bind_reduction(tensor, "max", &max, "The largest element; see sum().");
+  bind_reduction(tensor, "min", &min, "The smallest element; see sum().");
+  bind_shapes(tensor);
+}
+
+void forget_sequence(py::module_& m) {
+  // By __getitem__ Tensor would count as a sequence: iter(), and arguments that
+  // are lists, would ask for its items, and each would become a node.
+  const py::object tensor = m.attr("Tensor");
+  auto* const type = reinterpret_cast<PyTypeObject*>(tensor.ptr());
+  type->tp_as_sequence->sq_item = nullptr;
+}
+
+}  // namespace traingraph::python

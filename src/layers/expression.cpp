@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "layers/expression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/format.h"
+#include "graph/op_def.h"
+#include "graph/tensor_state.h"
+
+namespace traingraph {
+namespace {
+
+/// A handle of the graph that there is.
+class GraphHandle : public Graph {
+ public:
+  explicit GraphHandle(std::shared_ptr<GraphState> state)
+      : Graph(std::move(state)) {}
+};
+
+std::string describe(const Operand& operand) {
+  if (const auto* number = std::get_if<double>(&operand.value)) {
+    return format_value(static_cast<float>(*number));
+  }
+  const auto& tensor = std::get<Tensor>(operand.value);
+  if (!tensor) return "no tensor";
+  return tensor.label() + " " + tensor.descriptor().to_string();
+}
+
+/// Whether a tensor of `type` can hold the number, rounded if it has floats.
+bool holds(DataType type, double number) {
+  const auto is_integer_in = [&](double low, double high) {
+    return number >= low && number < high && std::trunc(number) == number;
+  };
+  const auto stays_finite = [&](float stored) {
+    return std::isfinite(stored) || !std::isfinite(number);
+  };
+  const auto rounded = static_cast<float>(number);
+  switch (type) {
+    case DataType::Float32:
+      return stays_finite(rounded);
+    case DataType::BFloat16:
+      return stays_finite(bfloat16(rounded));
+    case DataType::Float16:
+      return stays_finite(float16(rounded));
+    case DataType::Boolean:
+      return is_integer_in(0, 2);
+    case DataType::Int64:
+      return is_integer_in(-0x1p63, 0x1p63);
+    case DataType::Int32:
+      return is_integer_in(-0x1p31, 0x1p31);
+    case DataType::Int8:
+      return is_integer_in(-128, 128);
+    case DataType::UInt8:
+      return is_integer_in(0, 256);
+  }
+  return false;
+}
+
+}  // namespace
+
+Expression::Expression(std::string name, std::vector<Operand> operands,
+                       std::string symbol)
+    : name_(std::move(name)),
+      operands_(std::move(operands)),
+      symbol_(std::move(symbol)),
+      graph_(find_graph()) {}
+
+Graph Expression::find_graph() const {
+  std::shared_ptr<GraphState> found;
+  for (const Operand& operand : operands_) {
+    const auto* tensor = std::get_if<Tensor>(&operand.value);
+    if (!tensor) continue;
+    if (!*tensor) fail("an operand is missing", "a tensor", "an empty Tensor");
+    if (!tensor->state()->is_result) continue;
+    std::shared_ptr<GraphState> graph = tensor->state()->graph.lock();
+    if (!graph) {
+      throw StateError(quoted({.op = name_,
+                               .node = tensor->label(),
+                               .what = "the graph of this result is gone",
+                               .expected = "a graph that takes nodes",
+                               .hint = "Keep the Graph while it is built."}));
+    }
+    if (found && found != graph) {
+      fail("the operands are results of different graphs",
+           "results of one graph", "results of two",
+           "Name the graph, as in graph.binary(x, y, operation=\"add\"): there "
+           "the result of the other one is an input.");
+    }
+    found = std::move(graph);
+  }
+  if (!found) {
+    fail("no operand is a result of a graph", "at least one result", "none",
+         "Make one a result first, by graph.node(layer, x), or name the graph, "
+         "as in graph.binary(x, y, operation=\"add\").");
+  }
+  return GraphHandle(std::move(found));
+}
+
+Tensor Expression::step(OpKind op, Attributes attributes,
+                        std::vector<Tensor> inputs) {
+  return append(op, std::move(attributes), std::move(inputs), {});
+}
+
+Tensor Expression::result(OpKind op, Attributes attributes,
+                          std::vector<Tensor> inputs) {
+  return append(op, std::move(attributes), std::move(inputs), name_);
+}
+
+Tensor Expression::append(OpKind op, Attributes attributes,
+                          std::vector<Tensor> inputs, const std::string& name) {
+  return quoting([&] {
+    return graph_.op(op, std::move(attributes), std::move(inputs), name)
+        .front();
+  });
+}
+
+Tensor Expression::constant(double number, DataType type) {
+  if (!holds(type, number)) {
+    fail("the number is none of the other operand's type",
+         std::string(to_string(type)), format_value(static_cast<float>(number)),
+         "Convert the other operand with astype().");
+  }
+  const auto value = static_cast<float>(number);
+  if (is_float(type) || static_cast<double>(value) == number) {
+    return step(OpKind::Fill,
+                FillAttrs{.shape = {1}, .value = value, .data_type = type}, {});
+  }
+  return Tensor::filled({{1}, type}, number, "constant", std::nullopt);
+}
+
+Tensor Expression::counted(const Tensor& x, DataType type) {
+  if (x.data_type() != DataType::Boolean) return x;
+  return step(OpKind::Cast, CastAttrs{type}, {x});
+}
+
+void Expression::fail(std::string what, std::string expected, std::string got,
+                      std::string hint) const {
+  throw InvalidArgument(quoted({.op = name_,
+                                .what = std::move(what),
+                                .expected = std::move(expected),
+                                .got = std::move(got),
+                                .hint = std::move(hint)}));
+}
+
+ErrorInfo Expression::quoted(ErrorInfo info) const {
+  if (info.op.empty()) info.op = name_;
+  const std::string place = " in " + text();
+  if (!info.what.ends_with(place)) info.what += place;
+  return info;
+}
+
+std::string Expression::text() const {
+  std::string list;
+  for (const Operand& operand : operands_) {
+    if (!list.empty()) list += symbol_.empty() ? ", " : " " + symbol_ + " ";
+    list += describe(operand);
+  }
+  return symbol_.empty() ? name_ + "(" + list + ")" : list;
+}
+
+Shape without_axes(const Shape& shape, const Shape& dropped) {
+  Shape rest;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const bool is_dropped =
+        std::find(dropped.begin(), dropped.end(), axis) != dropped.end();
+    if (!is_dropped) rest.push_back(shape[axis]);
+  }
+  return rest.empty() ? Shape{1} : rest;
+}
+
+}  // namespace traingraph
