@@ -45,8 +45,8 @@ std::optional<double> to_number(py::handle value) {
   int overflow = 0;
   const long long integer =
       PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-  constexpr long long kLargest = 1LL << 53;
-  if (overflow != 0 || std::llabs(integer) > kLargest) return std::nullopt;
+  constexpr long long kMax = 1LL << 53;
+  if (overflow != 0 || std::llabs(integer) > kMax) return std::nullopt;
   return static_cast<double>(integer);
 }
 
@@ -142,7 +142,7 @@ void bind_operator(Handle<Tensor>& tensor, const Operator& row,
       is_reflected ? row.reflected : row.method,
       [row, is_reflected](const Tensor& self, const Other& other) -> Result {
         const auto operand =
-            to_operand(other, self.data_type(), {row.op, label_of(self)});
+            to_operand(other, self.data_type(), {row.op, name_of(self)});
         const bool is_refused =
             !operand || (!row.takes_numbers &&
                          std::holds_alternative<double>(operand->value));
@@ -173,7 +173,7 @@ void bind_equality(Handle<Tensor>& tensor, const char* name, Binary function,
   tensor.def(
       name,
       [name, function](const Tensor& self, const Other& other) {
-        const Context context{name, label_of(self)};
+        const Context context{name, name_of(self)};
         const auto operand = to_operand(other, self.data_type(), context);
         if (!operand) {
           fail(context, "this is no operand", "a Tensor, a number or an array",
@@ -202,7 +202,7 @@ void bind_reduction(Handle<Tensor>& tensor, const char* name,
       name,
       [name, function](const Tensor& self, const std::optional<Shape>& axis,
                        bool keepdims) {
-        const Context context{name, label_of(self)};
+        const Context context{name, name_of(self)};
         if (axis && axis->empty()) {
           fail(context, "axis names no axis", "one or more, or None for all",
                "()", {});
@@ -252,7 +252,7 @@ Index to_index(py::handle key, const Context& context) {
 }
 
 Tensor item(const Tensor& self, const Key& key) {
-  const Context context{"index", label_of(self)};
+  const Context context{"index", name_of(self)};
   std::vector<Index> indices;
   if (py::isinstance<py::tuple>(key)) {
     for (const py::handle each : py::reinterpret_borrow<py::tuple>(key)) {
@@ -265,7 +265,7 @@ Tensor item(const Tensor& self, const Key& key) {
 }
 
 bool refuse_truth(const Tensor& self) {
-  fail({"bool", label_of(self)}, "a tensor is neither true nor false", {}, {},
+  fail({"bool", name_of(self)}, "a tensor is neither true nor false", {}, {},
        "x is y and x is None ask about handles; graph.select([x, y], "
        "condition) chooses elements.");
 }
@@ -275,7 +275,7 @@ void bind_shapes(Handle<Tensor>& tensor) {
       .def(
           "reshape",
           [](const Tensor& self, const Integers& args) {
-            const Shape shape = to_shape(args, {"reshape", label_of(self)});
+            const Shape shape = to_shape(args, {"reshape", name_of(self)});
             return without_gil([&] { return reshape(self, shape); });
           },
           "Same elements, other shape: reshape(64, -1) or reshape((64, -1)); "
@@ -283,7 +283,7 @@ void bind_shapes(Handle<Tensor>& tensor) {
       .def(
           "transpose",
           [](const Tensor& self, const Integers& args) {
-            const Shape axes = to_shape(args, {"transpose", label_of(self)});
+            const Shape axes = to_shape(args, {"transpose", name_of(self)});
             return without_gil([&] { return transpose(self, axes); });
           },
           "Result axis k is the k-th of these axes: transpose(0, 2, 1) or "

@@ -28,7 +28,7 @@ std::string describe(const Operand& operand) {
   }
   const auto& tensor = std::get<Tensor>(operand.value);
   if (!tensor) return "no tensor";
-  return tensor.label() + " " + tensor.descriptor().to_string();
+  return tensor.name() + " " + tensor.descriptor().to_string();
 }
 
 /// Whether a tensor of `type` can hold the number, rounded if it has floats.
@@ -80,7 +80,7 @@ Graph Expression::find_graph() const {
     std::shared_ptr<GraphState> graph = tensor->state()->graph.lock();
     if (!graph) {
       throw StateError(quoted({.op = name_,
-                               .node = tensor->label(),
+                               .node = tensor->name(),
                                .what = "the graph of this result is gone",
                                .expected = "a graph that takes nodes",
                                .hint = "Keep the Graph while it is built."}));

@@ -230,7 +230,7 @@ def test_integers_compare_as_integers() -> None:
 def result(shape: tuple[int, ...] = (2, 3), data_type: str = "float32") -> Any:
     """Keeps its graph alive."""
     graph = tg.Graph()
-    h = graph.node(tg.layers.ReLU(label="relu"), tg.Tensor(shape, data_type, name="x"))
+    h = graph.node(tg.layers.ReLU(name="relu"), tg.Tensor(shape, data_type, name="x"))
     return h, graph
 
 
@@ -321,11 +321,11 @@ def test_a_tensor_is_no_sequence() -> None:
 
 def test_names() -> None:
     h, _graph = result((2, 3, 4))
-    assert (h + 1).label == "add"
-    assert (h + h).label == "add:2"
-    assert h.mean(axis=1).label == "mean"
+    assert (h + 1).name == "add"
+    assert (h + h).name == "add:2"
+    assert h.mean(axis=1).name == "mean"
     assert h[:, 0].label == "index"
-    assert (h < 1).label == "less"
+    assert (h < 1).name == "less"
 
 
 WRONG_INDICES: dict[str, tuple[Any, str]] = {
@@ -414,7 +414,7 @@ def test_parameters_are_operands() -> None:
     """A weight that two layers share, one of them an expression, is trained."""
     graph = tg.Graph()
     x, label = tg.Tensor((4, 3), name="x"), tg.Tensor((4, 3), name="label")
-    dense = tg.layers.FullyConnected(3, 3, label="dense")
+    dense = tg.layers.FullyConnected(3, 3, name="dense")
     h = graph.node(dense, x) @ dense.weights
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)

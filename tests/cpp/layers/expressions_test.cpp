@@ -39,7 +39,7 @@ Tensor result(Graph& graph, Shape shape) {
     values[i] = 0.5f * static_cast<float>(i + 1);
   }
   const auto layer = std::make_shared<ReLU>();
-  layer->set_label("h");
+  layer->set_name("h");
   return graph.node(layer, Tensor({.shape = shape}, values, "x"));
 }
 
@@ -325,13 +325,13 @@ TEST(Expressions, WrongIndices) {
 TEST(Expressions, ResultsAreNamedAsTheyAreWritten) {
   Graph graph;
   const Tensor h = result(graph, {2, 3});
-  EXPECT_EQ((h + h).label(), "add");
-  EXPECT_EQ((h + 1).label(), "add:2");
-  EXPECT_EQ((-h).label(), "negate");
-  EXPECT_EQ(mean(h, {1}).label(), "mean");
-  EXPECT_EQ(index(h, {0}).label(), "index");
-  EXPECT_EQ(matmul(h, constant({3}, {1, 2, 3})).label(), "matmul");
-  EXPECT_EQ(less(h, 1).label(), "less");
+  EXPECT_EQ((h + h).name(), "add");
+  EXPECT_EQ((h + 1).name(), "add:2");
+  EXPECT_EQ((-h).name(), "negate");
+  EXPECT_EQ(mean(h, {1}).name(), "mean");
+  EXPECT_EQ(index(h, {0}).name(), "index");
+  EXPECT_EQ(matmul(h, constant({3}, {1, 2, 3})).name(), "matmul");
+  EXPECT_EQ(less(h, 1).name(), "less");
 }
 
 TEST(Expressions, ErrorsNameTheOperands) {
