@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a graph says of its plans and of the last measured run.
+#include <algorithm>
 #include <sstream>
 
 #include "compiler/insight.h"
