@@ -30,8 +30,8 @@ SIZED: dict[str, tuple[list[tuple[int, ...]], Callable[[], L.Layer], Any]] = {
     ),
     "Convolution": (
         [(2, 4, 8, 8)],
-        lambda: L.Convolution(4, 8, 3, padding="same", stride=2),
-        lambda: L.Convolution(8, 3, padding="same", stride=2),
+        lambda: L.Convolution(4, 8, 3, padding="same", strides=2),
+        lambda: L.Convolution(8, 3, padding="same", strides=2),
     ),
     "Convolution in groups": (
         [(2, 4, 8, 8)],
