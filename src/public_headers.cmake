@@ -43,6 +43,8 @@ target_sources(traingraph PUBLIC
     "${header_dir}/layers/recurrent.h"
     "${header_dir}/layers/reduction.h"
     "${header_dir}/layers/sample_normalization.h"
+    "${header_dir}/layers/sequential.h"
+    "${header_dir}/layers/sized.h"
     "${header_dir}/layers/softmax.h"
     "${header_dir}/layers/upsample.h"
     "${header_dir}/layers/weights.h"

@@ -3,10 +3,12 @@
 // graph, and training and inference graphs made of it share its parameters.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "traingraph/device.h"
@@ -27,6 +29,10 @@ struct NodeOptions {
   std::vector<Tensor> loss_labels = {};
 };
 
+using TensorFunction = std::function<Tensor(const Tensor&)>;
+/// A step of a chain is a layer, or a function that adds nodes itself.
+using SequenceStep = std::variant<LayerPtr, TensorFunction>;
+
 class TRAINGRAPH_API Graph {
  public:
   Graph();
@@ -39,6 +45,10 @@ class TRAINGRAPH_API Graph {
   Tensor node(LayerPtr layer, Tensor source, const NodeOptions& options = {}) {
     return node(std::move(layer), std::vector{std::move(source)}, options);
   }
+  /// Adds a chain of nodes: graph.sequence(x, {layer, layer, function}). Each
+  /// gets the result before; returns the last one. Throws as node(), and says
+  /// which one it is of; the nodes before that stay.
+  Tensor sequence(Tensor source, const std::vector<SequenceStep>& steps);
   /// Adds one op of the op table; an empty Tensor skips an optional input, axes
   /// below 0 count from the end. Gradient ops that are nodes of a graph belong
   /// to Phase::Gradient. InvalidArgument when an input comes from a later one.

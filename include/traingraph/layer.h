@@ -62,6 +62,9 @@ class TRAINGRAPH_API Layer {
   virtual std::vector<Tensor> statistics() const { return {}; }
   /// A layer whose results are losses takes labels after its prediction.
   virtual bool is_loss() const { return false; }
+  /// Is false for a layer whose parameters are made by its first node, which
+  /// knows their sizes, until then: what has or lists them throws StateError.
+  virtual bool is_built() const { return true; }
   /// Sources that the layer itself brings, after the caller's (loss weights).
   virtual std::vector<Tensor> extra_sources() const { return {}; }
 
@@ -73,18 +76,26 @@ class TRAINGRAPH_API Layer {
   explicit Layer(std::string class_name);
   /// The layer holds `tensor` as its `word` ("weights"). Names it "name.word",
   /// now and when the name changes, unless the user or another layer named it.
-  void name_tensor(const Tensor& tensor, std::string word);
+  void name_tensor(const Tensor& tensor, std::string word) const;
+  /// The layer holds none of those any more.
+  void forget_tensors() const noexcept { tensors_.clear(); }
 
  private:
   friend class Graph;
+  friend class LayerBuilding;
   friend struct Session;
   friend struct LayerNames;
+  /// What layers that are not built do for their first node, and when it
+  /// fails.
+  virtual void build(const std::vector<Shape>& /*sources*/) const {}
+  virtual void unbuild() const noexcept {}
+
   std::uint64_t id_;
   std::string class_name_;
   mutable std::string name_;
   bool has_own_name_ = false;
   std::optional<DataType> compute_type_;
-  std::vector<std::pair<Tensor, std::string>> tensors_;
+  mutable std::vector<std::pair<Tensor, std::string>> tensors_;
   mutable std::atomic<std::optional<DeviceType>> device_type_{std::nullopt};
   /// The one graph that may have this layer as nodes; set by its first node.
   mutable std::weak_ptr<GraphState> graph_;

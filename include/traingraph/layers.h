@@ -3,9 +3,10 @@
 //
 //   auto conv = std::make_shared<layers::Convolution>(ConvolutionDescriptor{
 //       .kernel_size = {3, 3},
-//       .input_feature_channel_count = 1,
 //       .output_feature_channel_count = 32});
 //   Tensor h = graph.node(conv, image);
+//
+// Sizes that a source has need not be given: see SizedLayer.
 //
 // Constructors throw InvalidArgument, ShapeError or DTypeError on bad options
 // or parameters; Graph::node throws them for sources that do not fit. Both
@@ -30,5 +31,7 @@
 #include "traingraph/layers/recurrent.h"             // IWYU pragma: export
 #include "traingraph/layers/reduction.h"             // IWYU pragma: export
 #include "traingraph/layers/sample_normalization.h"  // IWYU pragma: export
+#include "traingraph/layers/sequential.h"            // IWYU pragma: export
+#include "traingraph/layers/sized.h"                 // IWYU pragma: export
 #include "traingraph/layers/softmax.h"               // IWYU pragma: export
 #include "traingraph/layers/upsample.h"              // IWYU pragma: export

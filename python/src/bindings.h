@@ -241,5 +241,6 @@ void bind_load(Handle<InferenceGraph, CompiledGraph>& graph);
 /// Descriptors before the methods, whose defaults they are.
 void bind_recurrent_descriptors(py::module_& m);
 void bind_recurrent_ops(Handle<Graph>& graph);
+void bind_sequence(Handle<Graph>& graph);
 
 }  // namespace traingraph::python

@@ -61,7 +61,9 @@ void bind_graph(py::module_& m) {
           py::arg("loss_labels") = py::none(), kNodeDoc)
       .def("node", &add_node, py::arg("layer").none(false), py::arg("sources"),
            py::arg("disable_update") = false,
-           py::arg("loss_labels") = py::none(), kNodeDoc)
+           py::arg("loss_labels") = py::none(), kNodeDoc);
+  bind_sequence(graph);
+  graph
       .def(
           "reshape",
           [](Graph& self, const Shape& shape, const Tensor& source) {

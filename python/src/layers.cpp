@@ -32,10 +32,15 @@ void bind_layer(py::module_& m) {
           "device_type", &Layer::device_type,
           "The type of the device that the last compile was for; None before.")
       .def_property_readonly("parameters", &Layer::parameters,
-                             "What an optimizer may train, in a fixed order.")
+                             "What an optimizer may train, in a fixed order. "
+                             "Raises StateError until the layer is built.")
       .def_property_readonly("statistics", &Layer::statistics,
                              "Running statistics.")
       .def_property_readonly("is_loss", &Layer::is_loss)
+      .def_property_readonly("is_built", &Layer::is_built,
+                             "Has it its parameters? Those of a layer without "
+                             "all sizes are made by its first node; what has "
+                             "or lists them raises StateError before.")
       .def_property_readonly("extra_sources", &Layer::extra_sources,
                              "Sources that the layer itself brings: the "
                              "weights of a loss.")
@@ -197,6 +202,10 @@ void bind_layout(py::module_& m) {
       m, "Reshape", "Same elements, other shape; one size may be -1.",
       py::arg("shape"))
       .def_property_readonly("shape", &Reshape::shape);
+  SimpleLayer<Flatten, Layer>::bind(
+      m, "Flatten",
+      "(N, ...) -> (N, the number of elements of a sample), as fully connected "
+      "layers want images.");
   SimpleLayer<Transpose, Layer, Shape>::bind(
       m, "Transpose", "Result axis k is source axis axes[k].", py::arg("axes"))
       .def_property_readonly("axes", &Transpose::axes);
@@ -329,9 +338,10 @@ void bind_layers(py::module_& m) {
   bind_recurrent_layers(m);
   bind_attention_layers(m);
   bind_normalization_layers(m);
+  bind_sequential(m);
   using namespace layers;
   bind_data_types<Layer, Activation, Arithmetic, BatchNormalization, Comparison,
-                  Concatenation, Convolution, Dropout, Embedding,
+                  Concatenation, Convolution, Dropout, Embedding, Flatten,
                   FullyConnected, Gather, GramMatrix, GroupNormalization,
                   InstanceNormalization, LayerNormalization, LSTM, MatMul,
                   MultiheadAttention, layers::Padding, Pooling, PReLU,

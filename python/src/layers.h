@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bindings.h"
@@ -15,11 +16,25 @@ void bind_attention_layers(py::module_& m);
 void bind_gather_layers(py::module_& m);  // gather, scatter, embedding
 void bind_normalization_layers(py::module_& m);
 void bind_recurrent_layers(py::module_& m);  // lstm
-void bind_weighted_layers(py::module_& m);   // convolution, dense, matmul
-void bind_window_layers(py::module_& m);     // pooling
+void bind_sequential(py::module_& m);
+void bind_weighted_layers(py::module_& m);  // convolution, dense, matmul
+void bind_window_layers(py::module_& m);    // pooling
 
 using OptionalPair = std::optional<Pair>;
 inline constexpr Pair kOnes{1, 1};
+
+/// Requires a size that is given: 0 is what descriptors have for one that is
+/// not.
+inline void require_given(const char* op, const char* field,
+                          std::int64_t size) {
+  if (size != 0) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = op,
+                .what = std::string(field) + " is out of range",
+                .expected = "at least 1",
+                .got = "0",
+                .hint = "Leave it out, and it is the source's."});
+}
 
 /// Padding of a descriptor.
 inline Pair padding_sizes_of(const char* op, PaddingPolicy policy,

@@ -27,10 +27,19 @@ void with_attention_rows(Def def) {
           &MultiheadAttentionDescriptor::adds_zero_attention));
 }
 
+/// Requires of a width that is given that it is one.
+constexpr auto kBuild = [](const std::string& name,
+                           const MultiheadAttentionDescriptor& descriptor,
+                           const MultiheadAttentionOptions& options) {
+  require_given("MultiheadAttention", "model_dimension",
+                descriptor.model_dimension);
+  return make_layer<Class>(name, descriptor, options);
+};
+
 template <class... Parts, class Type, class... First>
 void def_attention(Type& type, const First&... first) {
-  def_layer<Parts..., MultiheadAttentionOptions>(
-      type, "MultiheadAttention", first...,
+  def_named<Parts..., MultiheadAttentionOptions>(
+      type, "MultiheadAttention", kBuild, first...,
       row("weights", &MultiheadAttentionOptions::weights),
       row("biases", &MultiheadAttentionOptions::biases),
       row("attention_biases", &MultiheadAttentionOptions::attention_biases),
@@ -61,11 +70,25 @@ void bind_attention(py::module_& m) {
       "biases of K, K, V and E elements; attention_biases of K and V. Those "
       "not given are created, weights with `initializer` (Glorot uniform) for "
       "sources of key_source_dimension and value_source_dimension (0: "
-      "model_dimension), biases with zeros. Seed 0 is the platform's. Raises "
+      "model_dimension), biases with zeros. Seed 0 is the "
+      "platform's.\n\nMultiheadAttention(head_count) has the widths of its "
+      "sources: its first node makes the parameters. Raises "
       "InvalidArgument, ShapeError or DTypeError.");
   def_attention(type, plain<MultiheadAttentionDescriptor>("descriptor"));
   with_attention_rows([&](const auto&... rows) {
     def_attention<MultiheadAttentionDescriptor>(type, rows...);
+  });
+  with_attention_rows([&](const auto& /*model_dimension*/,
+                          const auto& head_count, const auto&... rows) {
+    using Options = MultiheadAttentionOptions;
+    def_layer<MultiheadAttentionDescriptor, Options>(
+        type, "MultiheadAttention", head_count, py::kw_only(), rows...,
+        row("weights", &Options::weights), row("biases", &Options::biases),
+        row("attention_biases", &Options::attention_biases),
+        row("initializer", &Options::initializer),
+        row("key_source_dimension", &Options::key_source_dimension),
+        row("value_source_dimension", &Options::value_source_dimension),
+        row("seed", &Options::seed));
   });
   type.def_property_readonly("descriptor", &Class::descriptor)
       .def_property_readonly("seed", &Class::seed)

@@ -20,6 +20,24 @@ BoundClass<Class, Base, std::shared_ptr<Class>> bind(py::module_& m,
   return type;
 }
 
+/// Binds the same, with sizes by a name; None: those of the source.
+template <class Class, class Options, class Size, class... Items>
+BoundClass<Class, Base, std::shared_ptr<Class>> bind_sized(
+    py::module_& m, const char* name, const char* doc, const char* size_name,
+    const Items&... items) {
+  BoundClass<Class, Base, std::shared_ptr<Class>> type(m, name, doc);
+  const auto build = [](const std::string& own_name,
+                        const std::optional<Size>& size,
+                        const Options& options) {
+    return size ? make_layer<Class>(own_name, *size, options)
+                : make_layer<Class>(own_name, options);
+  };
+  def_named<Options>(type, name, build,
+                     plain<std::optional<Size>>(size_name, std::nullopt),
+                     items...);
+  return type;
+}
+
 void bind_normalization(py::module_& m) {
   BoundClass<Base, Layer, std::shared_ptr<Base>>(
       m, "NormalizationLayer",
@@ -35,13 +53,15 @@ void bind_normalization(py::module_& m) {
 void bind_batch(py::module_& m) {
   using Class = layers::BatchNormalization;
   using Options = BatchNormalizationOptions;
-  bind<Class, Options>(
+  bind_sized<Class, Options, std::int64_t>(
       m, "BatchNormalization",
       "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis "
       "1).\n\nTensors are (C) or (1, C, 1, 1). None given: all are created. "
       "Some given: mean and variance are created when missing, beta and gamma "
-      "are left out.",
-      plain<std::int64_t>("feature_channel_count"), row("mean", &Options::mean),
+      "are left out. feature_channel_count None: that of the source; the first "
+      "node makes the tensors. Raises InvalidArgument, ShapeError or "
+      "DTypeError.",
+      "feature_channel_count", row("mean", &Options::mean),
       row("variance", &Options::variance), row("beta", &Options::beta),
       row("gamma", &Options::gamma),
       row("variance_epsilon", &Options::variance_epsilon),
@@ -56,7 +76,7 @@ void bind_batch(py::module_& m) {
 void bind_instance(py::module_& m) {
   using Class = layers::InstanceNormalization;
   using Options = InstanceNormalizationOptions;
-  bind<Class, Options>(
+  bind_sized<Class, Options, std::int64_t>(
       m, "InstanceNormalization",
       "Each channel (axis 1) of each sample has its own mean and variance, "
       "over all axes behind.\n\nTensors are (C) or (1, C, 1, 1). None given: "
@@ -65,8 +85,9 @@ void bind_instance(py::module_& m) {
       "the other one.\n\nWith mean and variance training moves them: running "
       "= momentum * running + (1 - momentum) * the mean over the samples, of "
       "unbiased variances; inference uses them. Without, momentum has no "
-      "effect. Raises InvalidArgument, ShapeError or DTypeError.",
-      plain<std::int64_t>("feature_channel_count"), row("beta", &Options::beta),
+      "effect. feature_channel_count None: that of the source; the first node "
+      "makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.",
+      "feature_channel_count", row("beta", &Options::beta),
       row("gamma", &Options::gamma),
       row("variance_epsilon", &Options::variance_epsilon),
       row("momentum", &Options::momentum), py::kw_only(),
@@ -82,19 +103,26 @@ void bind_instance(py::module_& m) {
 void bind_group(py::module_& m) {
   using Class = layers::GroupNormalization;
   using Options = GroupNormalizationOptions;
-  bind<Class, Options>(
+  auto type = bind<Class, Options>(
       m, "GroupNormalization",
       "Each of group_count equal parts of the channels (axis 1) of each sample "
       "has its own mean and variance, over its channels and all axes "
       "behind.\n\nbeta and gamma are (C) or (1, C, 1, 1). None given: both are "
       "created, unless uses_parameters is false. One given: there is no other. "
-      "Raises InvalidArgument, ShapeError or DTypeError.",
+      "GroupNormalization(group_count) has the channels of its source: its "
+      "first node makes the tensors. Raises InvalidArgument, ShapeError or "
+      "DTypeError.",
       plain<std::int64_t>("feature_channel_count"),
       plain<std::int64_t>("group_count"), row("beta", &Options::beta),
       row("gamma", &Options::gamma),
       row("variance_epsilon", &Options::variance_epsilon), py::kw_only(),
-      row("uses_parameters", &Options::uses_parameters))
-      .def_property_readonly("feature_channel_count",
+      row("uses_parameters", &Options::uses_parameters));
+  def_layer<Options>(type, "GroupNormalization",
+                     plain<std::int64_t>("group_count"), py::kw_only(),
+                     row("beta", &Options::beta), row("gamma", &Options::gamma),
+                     row("variance_epsilon", &Options::variance_epsilon),
+                     row("uses_parameters", &Options::uses_parameters));
+  type.def_property_readonly("feature_channel_count",
                              &Class::feature_channel_count)
       .def_property_readonly("group_count", &Class::group_count);
 }
@@ -102,7 +130,7 @@ void bind_group(py::module_& m) {
 void bind_layer_normalization(py::module_& m) {
   using Class = layers::LayerNormalization;
   using Options = LayerNormalizationOptions;
-  bind<Class, Options>(
+  bind_sized<Class, Options, Shape>(
       m, "LayerNormalization",
       "Mean and variance over the last axes, which have the sizes of "
       "normalized_shape, or over `axes` of these sizes; all other axes are "
@@ -110,9 +138,11 @@ void bind_layer_normalization(py::module_& m) {
       "sizes of 1 before it up to four axes, or as many elements in one axis. "
       "None given: both are created, unless uses_parameters is false. One "
       "given: there is no other. Axes that are not the last ones cost a "
-      "transposition before and after. Raises InvalidArgument, ShapeError or "
+      "transposition before and after. normalized_shape None: the source's "
+      "sizes on `axes`, or on its last axis; the first node makes the tensors. "
+      "Raises InvalidArgument, ShapeError or "
       "DTypeError.",
-      plain<Shape>("normalized_shape"), row("beta", &Options::beta),
+      "normalized_shape", row("beta", &Options::beta),
       row("gamma", &Options::gamma),
       row("variance_epsilon", &Options::variance_epsilon), py::kw_only(),
       row("axes", &Options::axes),

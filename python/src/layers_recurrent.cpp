@@ -29,17 +29,42 @@ void with_lstm_rows(Def def) {
   def(sizes, options);
 }
 
-template <class... Parts, class Type, class... First>
-void def_lstm(Type& type, const First&... first) {
+template <class... Parts, class Type, class Build, class... First>
+void def_lstm(Type& type, Build build, const First&... first) {
   using Options = LSTMOptions;
-  def_layer<Parts..., Options>(
-      type, "LSTM", first..., row("input_weights", &Options::input_weights),
+  def_named<Parts..., Options>(
+      type, "LSTM", build, first...,
+      row("input_weights", &Options::input_weights),
       row("hidden_weights", &Options::hidden_weights),
       row("biases", &Options::biases),
       row("peephole_weights", &Options::peephole_weights), py::kw_only(),
       row("gate_activations", &Options::gate_activations),
       row("output_result_activation", &Options::output_result_activation),
       row("initializer", &Options::initializer));
+}
+
+/// Defines a layer whose input size is its source's, and everything else by
+/// name.
+template <class Options, class Type, class... Items>
+void def_of_source(Type& type, const char* name, const Items&... items) {
+  with_lstm_rows([&](const auto& sizes, const auto& options) {
+    const auto& [input, hidden, count] = sizes;
+    const auto def = [&](const auto&... rows) {
+      def_layer<LSTMDescriptor, Options>(type, name, rows..., items...);
+    };
+    std::apply(
+        def, std::tuple_cat(std::tuple(hidden, py::kw_only(), count), options));
+  });
+}
+
+/// Builds a layer of sizes that are given.
+template <class Class>
+auto build_of_sizes(const char* name) {
+  return [name](const std::string& own_name, const LSTMDescriptor& descriptor,
+                const auto& options) {
+    require_given(name, "input_size", descriptor.input_size);
+    return make_layer<Class>(own_name, descriptor, options);
+  };
 }
 
 /// Calls def(rows...) with the rows of sizes and of options.
@@ -101,11 +126,24 @@ void bind_lstm(py::module_& m) {
       "(hidden, hidden), peephole_weights and biases (hidden), or four times "
       "as many rows. Those not given are created, with `initializer` (Glorot "
       "uniform) and zeros; peepholes are not. Activations are of the four "
-      "gates, and of the cell. Raises InvalidArgument, ShapeError or "
+      "gates, and of the cell.\n\nLSTM(hidden_size) has the input size of its "
+      "source: its first node makes the parameters. Raises InvalidArgument, "
+      "ShapeError or "
       "DTypeError.");
-  def_lstm(type, plain<LSTMDescriptor>("descriptor"));
-  with_all_lstm_rows(
-      [&](const auto&... rows) { def_lstm<LSTMDescriptor>(type, rows...); });
+  const auto build = build_of_sizes<Class>("LSTM");
+  def_lstm(type, build, plain<LSTMDescriptor>("descriptor"));
+  with_all_lstm_rows([&](const auto&... rows) {
+    def_lstm<LSTMDescriptor>(type, build, rows...);
+  });
+  using Options = LSTMOptions;
+  def_of_source<Options>(
+      type, "LSTM", row("input_weights", &Options::input_weights),
+      row("hidden_weights", &Options::hidden_weights),
+      row("biases", &Options::biases),
+      row("peephole_weights", &Options::peephole_weights),
+      row("gate_activations", &Options::gate_activations),
+      row("output_result_activation", &Options::output_result_activation),
+      row("initializer", &Options::initializer));
   type.def_property_readonly("gate_activations", &Class::gate_activations)
       .def_property_readonly("output_result_activation",
                              &Class::output_result_activation)
@@ -131,8 +169,9 @@ BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> bind_gated(
   BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> type(
       m, name, doc.c_str());
   const auto def = [&](const auto&... rows) {
-    def_layer<LSTMDescriptor, Options>(
-        type, name, rows..., row("input_weights", &Options::input_weights),
+    def_named<LSTMDescriptor, Options>(
+        type, name, build_of_sizes<Class>(name), rows...,
+        row("input_weights", &Options::input_weights),
         row("hidden_weights", &Options::hidden_weights),
         row("biases", &Options::biases), last...,
         row("initializer", &Options::initializer));
@@ -140,6 +179,11 @@ BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> bind_gated(
   with_lstm_rows([&](const auto& sizes, const auto& options) {
     std::apply(def, std::tuple_cat(sizes, std::tuple(py::kw_only()), options));
   });
+  def_of_source<Options>(type, name,
+                         row("input_weights", &Options::input_weights),
+                         row("hidden_weights", &Options::hidden_weights),
+                         row("biases", &Options::biases), last...,
+                         row("initializer", &Options::initializer));
   return type;
 }
 
@@ -163,8 +207,9 @@ void bind_recurrent_layers(py::module_& m) {
           "reset, update, candidate: input_weights (3 * hidden, in), "
           "hidden_weights (3 * hidden, hidden), biases (3 * hidden), "
           "secondary_biases (hidden). Those not given are created, with "
-          "`initializer` (Glorot uniform) and zeros. Raises InvalidArgument, "
-          "ShapeError or DTypeError.",
+          "`initializer` (Glorot uniform) and zeros.\n\nGRU(hidden_size) has "
+          "the input size of its source: its first node makes the parameters. "
+          "Raises InvalidArgument, ShapeError or DTypeError.",
       row("secondary_biases", &GRUOptions::secondary_biases),
       row("reset_after", &GRUOptions::reset_after))
       .def_property_readonly("reset_after", &layers::GRU::reset_after);
@@ -178,8 +223,10 @@ void bind_recurrent_layers(py::module_& m) {
           "direction, then of the backward one: input_weights (hidden, in), "
           "hidden_weights (hidden, hidden), biases (hidden). Those not given "
           "are "
-          "created, with `initializer` (Glorot uniform) and zeros. Raises "
-          "InvalidArgument, ShapeError or DTypeError.",
+          "created, with `initializer` (Glorot uniform) and "
+          "zeros.\n\nRNN(hidden_size) has the input size of its source: its "
+          "first node makes the parameters. Raises InvalidArgument, ShapeError "
+          "or DTypeError.",
       row("activation", &RNNOptions::activation))
       .def_property_readonly("activation", &layers::RNN::activation);
 }

@@ -139,7 +139,9 @@ void bind_convolution(py::module_& m) {
       "Those not given are created, with `initializer` (Glorot uniform) and "
       "zeros. The kernel size is required. padding: \"same\", \"valid\", one "
       "integer "
-      "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.");
+      "or (y, x).\n\nConvolution(out, kernel) has the input channels of its "
+      "source: its first node makes the parameters. Raises InvalidArgument, "
+      "ShapeError or DTypeError.");
   const auto build =
       [](const std::string& name, ConvolutionDescriptor descriptor,
          const ConvolutionWindow& given, const WeightOptions& options) {
@@ -148,12 +150,38 @@ void bind_convolution(py::module_& m) {
         descriptor.padding_sizes = given.padding.sizes;
         return make_layer<Class>(name, descriptor, options);
       };
+  const auto build_of_source =
+      [build](const std::string& name, const Pair& kernel_size,
+              const ConvolutionDescriptor& descriptor, ConvolutionWindow given,
+              const WeightOptions& options) {
+        given.kernel_size = kernel_size;
+        return build(name, descriptor, given, options);
+      };
+  const auto build_of_sizes =
+      [build](const std::string& name, const ConvolutionDescriptor& descriptor,
+              const ConvolutionWindow& given, const WeightOptions& options) {
+        require_given("Convolution", "input_feature_channel_count",
+                      descriptor.input_feature_channel_count);
+        return build(name, descriptor, given, options);
+      };
   with_weights([&](const auto&... weights) {
     def_layer<WeightOptions>(type, "Convolution",
                              plain<ConvolutionDescriptor>("descriptor"),
                              py::kw_only(), weights...);
+    // Before the one with three sizes, whose kernel may come by another name.
     def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
-        type, "Convolution", build,
+        type, "Convolution", build_of_source,
+        required("output_feature_channel_count",
+                 &ConvolutionDescriptor::output_feature_channel_count),
+        plain<Pair>("kernel_size"), py::kw_only(),
+        row("padding", &ConvolutionWindow::padding),
+        row("strides", &ConvolutionWindow::strides),
+        row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
+        row("group_count", &ConvolutionDescriptor::group_count),
+        row("convolution_type", &ConvolutionDescriptor::convolution_type),
+        row("stride", &ConvolutionWindow::stride), weights...);
+    def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
+        type, "Convolution", build_of_sizes,
         required("input_feature_channel_count",
                  &ConvolutionDescriptor::input_feature_channel_count),
         required("output_feature_channel_count",
@@ -179,7 +207,10 @@ void bind_fully_connected(py::module_& m) {
       "out). Those not given are created, with `initializer` (Glorot uniform) "
       "and zeros. A descriptor is that of a 1 x 1 convolution; its "
       "kernel_size may be left out, or be (in, out), as programs for ML "
-      "Compute have it.");
+      "Compute have it.\n\nFullyConnected(out) has the input channels of its "
+      "source, those of the last axis, or of axis 1 of (N, in, 1, 1): its "
+      "first node makes the parameters. Raises InvalidArgument, ShapeError or "
+      "DTypeError.");
   with_weights([&](const auto&... weights) {
     def_layer<WeightOptions>(type, "FullyConnected",
                              plain<ConvolutionDescriptor>("descriptor"),
@@ -187,6 +218,10 @@ void bind_fully_connected(py::module_& m) {
     def_layer<WeightOptions>(
         type, "FullyConnected",
         plain<std::int64_t>("input_feature_channel_count"),
+        plain<std::int64_t>("output_feature_channel_count"), py::kw_only(),
+        weights...);
+    def_layer<WeightOptions>(
+        type, "FullyConnected",
         plain<std::int64_t>("output_feature_channel_count"), py::kw_only(),
         weights...);
   });

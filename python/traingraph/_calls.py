@@ -55,6 +55,8 @@ class Call(NamedTuple):
 
     def problem(self, form: Form) -> Problem | None:
         """The first thing that does not fit."""
+        takes_any_number = any(p.kind is p.VAR_POSITIONAL for p in form)
+        form = [p for p in form if p.kind is not p.VAR_POSITIONAL]
         by_place = [p.name for p in form if p.kind is not p.KEYWORD_ONLY]
         names = [p.name for p in form]
         given = {**dict(zip(by_place, self.args, strict=False)), **self.kwargs}
@@ -64,7 +66,7 @@ class Call(NamedTuple):
                 return Problem(
                     5, what, f"only {', '.join(names)}", self.told(name), name
                 )
-        excess = len(self.args) - len(by_place)
+        excess = 0 if takes_any_number else len(self.args) - len(by_place)
         if excess > 0:
             most = f"at most {len(by_place)}" if by_place else "none"
             rest = ", ".join(names[len(by_place) :])

@@ -68,6 +68,7 @@ __all__: list[str] = [
     "ExecutionResult",
     "ExponentialNode",
     "FilterNode",
+    "Flatten",
     "ForwardLossNode",
     "FullyConnected",
     "FullyConnectedNode",
@@ -183,6 +184,7 @@ __all__: list[str] = [
     "Schedule",
     "Selection",
     "SequenceDescriptor",
+    "Sequential",
     "SiLU",
     "Sigmoid",
     "SigmoidCrossEntropy",
@@ -1016,6 +1018,11 @@ class Layer:
         Sources that the layer itself brings: the weights of a loss.
         """
     @property
+    def is_built(self) -> bool:
+        """
+        Has it its parameters? Those of a layer without all sizes are made by its first node; what has or lists them raises StateError before.
+        """
+    @property
     def is_debugging_enabled(self) -> bool:
         """
         Are results and gradients readable, with compile(debug_layers=True), after each execution.
@@ -1039,7 +1046,7 @@ class Layer:
     @property
     def parameters(self) -> list[TensorParameter]:
         """
-        What an optimizer may train, in a fixed order.
+        What an optimizer may train, in a fixed order. Raises StateError until the layer is built.
         """
     @property
     def statistics(self) -> list[Tensor]:
@@ -1375,6 +1382,19 @@ class Reshape(Layer):
     ) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
+
+class Flatten(Layer):
+    """
+    (N, ...) -> (N, the number of elements of a sample), as fully connected layers want images.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Transpose(Layer):
     """
@@ -1877,7 +1897,9 @@ class Convolution(WeightedLayer):
     """
     (N, in, H, W) -> (N, out, H', W'); standard, depthwise or transposed.
 
-    Weights are (out, in / groups, height, width) or, with the same bytes, (1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). Those not given are created, with `initializer` (Glorot uniform) and zeros. The kernel size is required. padding: "same", "valid", one integer or (y, x). Raises InvalidArgument, ShapeError or DTypeError.
+    Weights are (out, in / groups, height, width) or, with the same bytes, (1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). Those not given are created, with `initializer` (Glorot uniform) and zeros. The kernel size is required. padding: "same", "valid", one integer or (y, x).
+
+    Convolution(out, kernel) has the input channels of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -1891,6 +1913,27 @@ class Convolution(WeightedLayer):
         self,
         descriptor: ConvolutionDescriptor,
         *,
+        weights: Tensor | ArrayLike | None = None,
+        biases: Tensor | ArrayLike | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        uses_biases: bool = True,
+        name: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        output_feature_channel_count: int,
+        kernel_size: collections.abc.Sequence[int] | int,
+        *,
+        padding: PaddingPolicy
+        | typing.Literal["same", "valid"]
+        | collections.abc.Sequence[int]
+        | int = "same",
+        strides: collections.abc.Sequence[int] | int | None = None,
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        group_count: int = 1,
+        convolution_type: ConvolutionType | str = "standard",
+        stride: collections.abc.Sequence[int] | int | None = None,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
@@ -1926,6 +1969,8 @@ class FullyConnected(WeightedLayer):
     y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, 1).
 
     Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_size may be left out, or be (in, out), as programs for ML Compute have it.
+
+    FullyConnected(out) has the input channels of its source, those of the last axis, or of axis 1 of (N, in, 1, 1): its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -1949,6 +1994,17 @@ class FullyConnected(WeightedLayer):
     def __init__(
         self,
         input_feature_channel_count: int,
+        output_feature_channel_count: int,
+        *,
+        weights: Tensor | ArrayLike | None = None,
+        biases: Tensor | ArrayLike | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        uses_biases: bool = True,
+        name: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
         output_feature_channel_count: int,
         *,
         weights: Tensor | ArrayLike | None = None,
@@ -2256,7 +2312,9 @@ class LSTM(Recurrent):
 
     Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last hidden states and the last cells (layers, directions, batch, hidden).
 
-    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell. Raises InvalidArgument, ShapeError or DTypeError.
+    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell.
+
+    LSTM(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -2313,6 +2371,33 @@ class LSTM(Recurrent):
         initializer: RandomInitializerType | str | None = None,
         name: str = "",
     ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        hidden_size: int,
+        *,
+        layer_count: int = 1,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        gate_activations: collections.abc.Sequence[
+            ActivationType | str | ActivationDescriptor
+        ]
+        | None = None,
+        output_result_activation: ActivationType
+        | str
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        name: str = "",
+    ) -> None: ...
     @property
     def gate_activations(self) -> list[ActivationDescriptor]: ...
     @property
@@ -2336,14 +2421,37 @@ class GRU(Recurrent):
 
     Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last states (layers, directions, batch, hidden).
 
-    Weights are lists with one tensor for each layer of the forward direction, then of the backward one, all gates in it in the order reset, update, candidate: input_weights (3 * hidden, in), hidden_weights (3 * hidden, hidden), biases (3 * hidden), secondary_biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros. Raises InvalidArgument, ShapeError or DTypeError.
+    Weights are lists with one tensor for each layer of the forward direction, then of the backward one, all gates in it in the order reset, update, candidate: input_weights (3 * hidden, in), hidden_weights (3 * hidden, hidden), biases (3 * hidden), secondary_biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros.
+
+    GRU(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
     """
+    @typing.overload
     def __init__(
         self,
         input_size: int,
         hidden_size: int,
         layer_count: int = 1,
         *,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        secondary_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        reset_after: bool = True,
+        initializer: RandomInitializerType | str | None = None,
+        name: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        hidden_size: int,
+        *,
+        layer_count: int = 1,
         uses_biases: bool = True,
         batch_first: bool = True,
         bidirectional: bool = False,
@@ -2369,14 +2477,36 @@ class RNN(Recurrent):
 
     Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last states (layers, directions, batch, hidden).
 
-    Weights are lists with one tensor for each layer of the forward direction, then of the backward one: input_weights (hidden, in), hidden_weights (hidden, hidden), biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros. Raises InvalidArgument, ShapeError or DTypeError.
+    Weights are lists with one tensor for each layer of the forward direction, then of the backward one: input_weights (hidden, in), hidden_weights (hidden, hidden), biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros.
+
+    RNN(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
     """
+    @typing.overload
     def __init__(
         self,
         input_size: int,
         hidden_size: int,
         layer_count: int = 1,
         *,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        activation: ActivationType | str | ActivationDescriptor | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        name: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        hidden_size: int,
+        *,
+        layer_count: int = 1,
         uses_biases: bool = True,
         batch_first: bool = True,
         bidirectional: bool = False,
@@ -2438,7 +2568,9 @@ class MultiheadAttention(Layer):
 
     Softmax of scaled products of the projected queries and keys, per head, times the projected values; then the output projection. Masks are told apart by their rank: a key mask (N, S), Boolean; an attention mask (1, L, S) or (N * head_count, L, S), Boolean or float and added. True is masked out; a query that sees no key has attention 0. Declare a mask (1, L, S) with batch_axis=None.
 
-    weights: query (K, E), key (K, in), value (V, in), output (E, V), or with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V); biases of K, K, V and E elements; attention_biases of K and V. Those not given are created, weights with `initializer` (Glorot uniform) for sources of key_source_dimension and value_source_dimension (0: model_dimension), biases with zeros. Seed 0 is the platform's. Raises InvalidArgument, ShapeError or DTypeError.
+    weights: query (K, E), key (K, in), value (V, in), output (E, V), or with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V); biases of K, K, V and E elements; attention_biases of K and V. Those not given are created, weights with `initializer` (Glorot uniform) for sources of key_source_dimension and value_source_dimension (0: model_dimension), biases with zeros. Seed 0 is the platform's.
+
+    MultiheadAttention(head_count) has the widths of its sources: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -2476,6 +2608,26 @@ class MultiheadAttention(Layer):
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         *,
+        initializer: RandomInitializerType | str | None = None,
+        key_source_dimension: int = 0,
+        value_source_dimension: int = 0,
+        seed: int = 0,
+        name: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        head_count: int,
+        *,
+        key_dimension: int | None = None,
+        value_dimension: int | None = None,
+        dropout: float = 0.0,
+        uses_biases: bool = True,
+        uses_attention_biases: bool = False,
+        adds_zero_attention: bool = False,
+        weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         initializer: RandomInitializerType | str | None = None,
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
@@ -2530,7 +2682,7 @@ class BatchNormalization(NormalizationLayer):
     """
     gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1).
 
-    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out.
+    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out. feature_channel_count None: that of the source; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -2541,7 +2693,7 @@ class BatchNormalization(NormalizationLayer):
         """
     def __init__(
         self,
-        feature_channel_count: int,
+        feature_channel_count: int | None = None,
         mean: Tensor | ArrayLike | None = None,
         variance: Tensor | ArrayLike | None = None,
         beta: Tensor | ArrayLike | None = None,
@@ -2566,7 +2718,7 @@ class InstanceNormalization(NormalizationLayer):
 
     Tensors are (C) or (1, C, 1, 1). None given: beta and gamma are created, unless uses_parameters is false. Some given: there are no others, but for a missing mean or variance beside the other one.
 
-    With mean and variance training moves them: running = momentum * running + (1 - momentum) * the mean over the samples, of unbiased variances; inference uses them. Without, momentum has no effect. Raises InvalidArgument, ShapeError or DTypeError.
+    With mean and variance training moves them: running = momentum * running + (1 - momentum) * the mean over the samples, of unbiased variances; inference uses them. Without, momentum has no effect. feature_channel_count None: that of the source; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -2577,7 +2729,7 @@ class InstanceNormalization(NormalizationLayer):
         """
     def __init__(
         self,
-        feature_channel_count: int,
+        feature_channel_count: int | None = None,
         beta: Tensor | ArrayLike | None = None,
         gamma: Tensor | ArrayLike | None = None,
         variance_epsilon: float = 1e-05,
@@ -2601,7 +2753,7 @@ class GroupNormalization(NormalizationLayer):
     """
     Each of group_count equal parts of the channels (axis 1) of each sample has its own mean and variance, over its channels and all axes behind.
 
-    beta and gamma are (C) or (1, C, 1, 1). None given: both are created, unless uses_parameters is false. One given: there is no other. Raises InvalidArgument, ShapeError or DTypeError.
+    beta and gamma are (C) or (1, C, 1, 1). None given: both are created, unless uses_parameters is false. One given: there is no other. GroupNormalization(group_count) has the channels of its source: its first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -2610,6 +2762,7 @@ class GroupNormalization(NormalizationLayer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
+    @typing.overload
     def __init__(
         self,
         feature_channel_count: int,
@@ -2618,6 +2771,17 @@ class GroupNormalization(NormalizationLayer):
         gamma: Tensor | ArrayLike | None = None,
         variance_epsilon: float = 1e-05,
         *,
+        uses_parameters: bool = True,
+        name: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        group_count: int,
+        *,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
         uses_parameters: bool = True,
         name: str = "",
     ) -> None: ...
@@ -2630,7 +2794,7 @@ class LayerNormalization(NormalizationLayer):
     """
     Mean and variance over the last axes, which have the sizes of normalized_shape, or over `axes` of these sizes; all other axes are samples.
 
-    beta and gamma have the normalized shape, with or without sizes of 1 before it up to four axes, or as many elements in one axis. None given: both are created, unless uses_parameters is false. One given: there is no other. Axes that are not the last ones cost a transposition before and after. Raises InvalidArgument, ShapeError or DTypeError.
+    beta and gamma have the normalized shape, with or without sizes of 1 before it up to four axes, or as many elements in one axis. None given: both are created, unless uses_parameters is false. One given: there is no other. Axes that are not the last ones cost a transposition before and after. normalized_shape None: the source's sizes on `axes`, or on its last axis; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -2641,7 +2805,7 @@ class LayerNormalization(NormalizationLayer):
         """
     def __init__(
         self,
-        normalized_shape: collections.abc.Sequence[int] | int,
+        normalized_shape: collections.abc.Sequence[int] | int | None = None,
         beta: Tensor | ArrayLike | None = None,
         gamma: Tensor | ArrayLike | None = None,
         variance_epsilon: float = 1e-05,
@@ -2654,6 +2818,17 @@ class LayerNormalization(NormalizationLayer):
     def axes(self) -> tuple[int, ...]: ...
     @property
     def normalized_shape(self) -> tuple[int, ...]: ...
+
+class Sequential(Layer):
+    """
+    Layers one after the other, as one: Graph.node() adds a node for each, in order.
+
+    The first layer gets the sources, every other one the first result before; loss_labels go to the last. Some may be Sequential themselves. It is no layer of the graph: those in it are, under their own names. len(), an index and iteration give the layers. Raises InvalidArgument without a layer.
+    """
+    def __getitem__(self, index: int) -> Layer: ...
+    def __init__(self, *args: Layer) -> None: ...
+    def __iter__(self) -> collections.abc.Iterator[Layer]: ...
+    def __len__(self) -> int: ...
 
 class LossDescriptor:
     """
@@ -4457,6 +4632,14 @@ class Graph:
     ) -> Tensor:
         """
         sources = [x, y]: x where `condition` is true, else y.
+        """
+    def sequence(
+        self,
+        source: Tensor,
+        *args: Layer | collections.abc.Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        """
+        A chain of nodes: each layer gets the result before, the first one `source`; returns the last one's. A function that takes a tensor and returns one may stand for a layer. Without layers it is `source`. Raises what node() raises, with the place of the layer; the nodes before it stay.
         """
     def sgd_update(
         self,

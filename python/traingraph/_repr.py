@@ -20,6 +20,14 @@ __all__ = ["defaults_of", "install", "is_default"]
 
 LONGEST_VALUE = 60
 
+# Sizes that a layer may have from its source: 0, and not shown, before it is built.
+SIZES_OF_SOURCES = (
+    "input_feature_channel_count",
+    "feature_channel_count",
+    "input_size",
+    "model_dimension",
+)
+
 Describe = Callable[[Any], list[str]]
 
 
@@ -69,13 +77,23 @@ def _is_usual(of: object, name: str, value: object) -> bool:
     return bool(getattr(_core.OptimizerDescriptor(), name, ...) == value)
 
 
+def _value(of: object, name: str) -> Any:
+    """None for parameters of a layer that is not built."""
+    from .errors import StateError  # noqa: PLC0415  (errors come after the extension)
+
+    try:
+        return getattr(of, name)
+    except StateError:
+        return None
+
+
 def _options(of: object, skipped: set[str]) -> dict[str, str]:
     """What the constructor was given and properties give back."""
     options: dict[str, str] = {}
     for name, default in defaults_of(type(of)).items():
         if name in skipped or not isinstance(getattr(type(of), name, None), property):
             continue
-        value = getattr(of, name)
+        value = _value(of, name)
         is_plain = isinstance(value, (bool, int, float, str, tuple))
         is_unset = default is None and _is_usual(of, name, value)
         if is_plain and not is_unset and not is_default(value, default):
@@ -110,6 +128,9 @@ def _configured(self: Any) -> list[str]:
         options = {**_options(descriptor, skipped), **options}
     if isinstance(self, _core.FullyConnected):
         options.pop("kernel_size", None)
+    if isinstance(self, _core.Layer) and not self.is_built:
+        for size in SIZES_OF_SOURCES:
+            options.pop(size, None)
     return [
         f"{name}={value}"
         for name, value in options.items()
@@ -119,6 +140,10 @@ def _configured(self: Any) -> list[str]:
 
 def _layer(self: Any) -> list[str]:
     return [f'"{self.name}"', *_configured(self)]
+
+
+def _chain(self: Any) -> list[str]:
+    return [", ".join(type(layer).__name__ for layer in self)]
 
 
 def _optimizer(self: Any) -> list[str]:
@@ -247,6 +272,7 @@ def _any(self: Any) -> list[str]:
 
 BY_CLASS: dict[str, Describe] = {
     "Layer": _layer,
+    "Sequential": _chain,
     "Optimizer": _optimizer,
     "Tensor": _tensor,
     "TensorDescriptor": _descriptor,

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Layers, and the descriptors that some of them take.
 
-Give them to :meth:`traingraph.Graph.node`. A layer belongs to one graph.
+Give them to :meth:`traingraph.Graph.node`, or chains of them to
+:meth:`traingraph.Graph.sequence`. A layer belongs to one graph. Sizes that its
+source has need not be given: ``FullyConnected(10)``, ``Convolution(8, 3)``. The
+first node makes the parameters then; until it does, ``layer.is_built`` is false
+and what has or lists parameters raises :class:`traingraph.StateError`.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from ._core import (
     Dropout,
     Embedding,
     EmbeddingDescriptor,
+    Flatten,
     FullyConnected,
     Gather,
     GramMatrix,
@@ -66,6 +71,7 @@ from ._core import (
     Reshape,
     Scatter,
     Selection,
+    Sequential,
     Sigmoid,
     SiLU,
     Slice,
@@ -112,6 +118,7 @@ __all__ = [
     "Dropout",
     "Embedding",
     "EmbeddingDescriptor",
+    "Flatten",
     "FullyConnected",
     "Gather",
     "GramMatrix",
@@ -149,6 +156,7 @@ __all__ = [
     "Reshape",
     "Scatter",
     "Selection",
+    "Sequential",
     "SiLU",
     "Sigmoid",
     "Slice",

@@ -18,6 +18,7 @@ struct PlatformState {
 };
 
 constinit PlatformState g_platform;
+constinit thread_local std::uint64_t t_num_reserved = 0;
 
 // The caller holds the mutex.
 std::uint64_t current_seed() {
@@ -41,7 +42,21 @@ RandomRange reserve_random_blocks(std::uint64_t num_blocks) {
   const std::lock_guard lock(g_platform.mutex);
   const RandomRange range{current_seed(), g_platform.next_block};
   g_platform.next_block += num_blocks;
+  t_num_reserved += num_blocks;
   return range;
+}
+
+RandomMark random_mark() {
+  const std::lock_guard lock(g_platform.mutex);
+  return {g_platform.next_block, t_num_reserved};
+}
+
+void return_random_blocks(const RandomMark& mark) {
+  const std::lock_guard lock(g_platform.mutex);
+  const std::uint64_t own = t_num_reserved - mark.num_reserved;
+  if (g_platform.next_block == mark.next_block + own) {
+    g_platform.next_block = mark.next_block;
+  }
 }
 
 void Platform::set_rng_seed(std::int64_t seed) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/layers/attention.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -182,19 +183,15 @@ ValueId add_unmasked(LayerBuilder& builder, ValueId mask, int axis,
 
 MultiheadAttention::MultiheadAttention(MultiheadAttentionDescriptor descriptor,
                                        const MultiheadAttentionOptions& options)
-    : Layer(kMultiheadAttention),
-      descriptor_(descriptor.resolved()),
-      seed_(options.seed) {
-  if (descriptor_.dropout == 0) {
-    require_unused(kMultiheadAttention, "seed", seed_, std::int64_t{0},
-                   "dropout 0");
+    : SizedLayer(kMultiheadAttention),
+      descriptor_(descriptor),
+      options_(options) {
+  const std::int64_t width = descriptor.model_dimension;
+  if (width == 0) {
+    descriptor.model_dimension =
+        std::max<std::int64_t>(1, descriptor.head_count);
   }
-  set_weights(options);
-  set_biases(options);
-}
-
-void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
-  const auto& d = descriptor_;
+  descriptor.resolved();  // throws; any width that could do, for all else
   const auto& given = options.weights;
   require_count("weights", given.size(), kNumWeights, /*is_off=*/false, "");
   require_option(given.empty() || !options.initializer, kMultiheadAttention,
@@ -212,15 +209,49 @@ void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
                    kFields[i], "0: the weights are given",
                    std::to_string(dimensions[i]));
   }
+  if (descriptor.dropout == 0) {
+    require_unused(kMultiheadAttention, "seed", options.seed, std::int64_t{0},
+                   "dropout 0");
+  }
+  if (width == 0) return;
+  set_sizes({width, dimensions[0] ? dimensions[0] : width,
+             dimensions[1] ? dimensions[1] : width});
+}
+
+MultiheadAttentionDescriptor MultiheadAttention::descriptor() const {
+  return is_built() ? own().descriptor : descriptor_;
+}
+
+Shape MultiheadAttention::sizes_of(const std::vector<Shape>& sources) const {
+  const auto width = [&](std::size_t source, std::int64_t given) {
+    if (given != 0) return given;
+    const std::size_t last = sources.size() - 1;  // lower() wants all three
+    return size_of({sources[std::min(source, last)]}, 2, "(N, length, width)");
+  };
+  return {width(0, 0), width(1, options_.key_source_dimension),
+          width(2, options_.value_source_dimension)};
+}
+
+std::unique_ptr<SizedLayer::Parts> MultiheadAttention::make(
+    const Shape& sizes) const {
+  auto parts = std::make_unique<AttentionParts>();
+  parts->sizes = sizes;
+  parts->descriptor = descriptor_;
+  parts->descriptor.model_dimension = sizes[0];
+  parts->descriptor = parts->descriptor.resolved();
+  set_weights(*parts);
+  set_biases(*parts);
+  return parts;
+}
+
+void MultiheadAttention::set_weights(AttentionParts& parts) const {
+  const auto& d = parts.descriptor;
+  const auto& given = options_.weights;
   const auto source_width = [&](int i) {
-    if (i == kQuery) return d.model_dimension;
-    if (!given.empty()) {
-      require_option(static_cast<bool>(given[i]), kMultiheadAttention,
-                     kWeightNames[i], "a tensor", "none");
-      return given[i].shape().back();
-    }
-    const std::int64_t width = dimensions[i - kKey];
-    return width != 0 ? width : d.model_dimension;
+    if (i == kQuery || given.empty()) return parts.sizes[i];
+    require_option(static_cast<bool>(given[i]), kMultiheadAttention,
+                   kWeightNames[i], "a tensor", "none");
+    return given[i].shape().back();
   };
   const std::array shapes{Shape{d.key_dimension, source_width(kQuery)},
                           Shape{d.key_dimension, source_width(kKey)},
@@ -230,22 +261,22 @@ void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
     Tensor tensor;
     if (given.empty()) {
       tensor = created(kMultiheadAttention, kWeightNames[i], [&] {
-        return Tensor::random(
-            TensorDescriptor{shapes[i], type_of(options)},
-            options.initializer.value_or(RandomInitializerType::GlorotUniform));
+        return Tensor::random(TensorDescriptor{shapes[i], type_of(options_)},
+                              options_.initializer.value_or(
+                                  RandomInitializerType::GlorotUniform));
       });
     } else {
       tensor = given[i];
       require_weights(kWeightNames[i], tensor, shapes[i][0], shapes[i][1],
-                      i == kOutput ? 1 : d.head_count, type_of(options));
+                      i == kOutput ? 1 : d.head_count, type_of(options_));
     }
-    name_tensor(tensor, kWeightNames[i]);
-    weights_.emplace_back(tensor);
+    parts.tensors.emplace_back(tensor, kWeightNames[i]);
+    parts.weights.emplace_back(tensor);
   }
 }
 
-void MultiheadAttention::set_biases(const MultiheadAttentionOptions& options) {
-  const auto& d = descriptor_;
+void MultiheadAttention::set_biases(AttentionParts& parts) const {
+  const auto& d = parts.descriptor;
   const auto set = [&](const char* field, const char* flag, bool is_on,
                        const std::vector<Tensor>& given,
                        std::span<const std::int64_t> counts,
@@ -257,24 +288,24 @@ void MultiheadAttention::set_biases(const MultiheadAttentionOptions& options) {
       Tensor tensor;
       if (given.empty()) {
         tensor = created(kMultiheadAttention, names[i], [&] {
-          return Tensor::filled(TensorDescriptor{{counts[i]}, type_of(options)},
-                                0);
+          return Tensor::filled(
+              TensorDescriptor{{counts[i]}, type_of(options_)}, 0);
         });
       } else {
         tensor = given[i];
-        require_vector(names[i], tensor, counts[i], type_of(options));
+        require_vector(names[i], tensor, counts[i], type_of(options_));
       }
-      name_tensor(tensor, names[i]);
+      parts.tensors.emplace_back(tensor, names[i]);
       parameters.emplace_back(tensor);
     }
   };
   const std::array counts{d.key_dimension, d.key_dimension, d.value_dimension,
                           d.model_dimension};
-  set("biases", "uses_biases", d.uses_biases, options.biases, counts,
-      kBiasNames, biases_);
+  set("biases", "uses_biases", d.uses_biases, options_.biases, counts,
+      kBiasNames, parts.biases);
   set("attention_biases", "uses_attention_biases", d.uses_attention_biases,
-      options.attention_biases, std::span(counts).subspan(1, 2),
-      kAttentionBiasNames, attention_biases_);
+      options_.attention_biases, std::span(counts).subspan(1, 2),
+      kAttentionBiasNames, parts.attention_biases);
 }
 
 std::vector<Tensor> MultiheadAttention::tensors_of(
@@ -287,8 +318,8 @@ std::vector<Tensor> MultiheadAttention::tensors_of(
 }
 
 std::vector<TensorParameter> MultiheadAttention::parameters() const {
-  std::vector<TensorParameter> result = weights_;
-  for (const auto* list : {&biases_, &attention_biases_}) {
+  std::vector<TensorParameter> result = own().weights;
+  for (const auto* list : {&own().biases, &own().attention_biases}) {
     result.insert(result.end(), list->begin(), list->end());
   }
   return result;
@@ -296,16 +327,18 @@ std::vector<TensorParameter> MultiheadAttention::parameters() const {
 
 void MultiheadAttention::lower(LayerBuilder& builder) const {
   builder.require_sources(3, 5);
-  const auto& d = descriptor_;
+  const auto& d = own().descriptor;
   const Masks masks = masks_of(builder);
   const auto projected = [&](ValueId x, int i, std::int64_t outputs) {
-    return project(builder, x, i, weights_[i].tensor(),
-                   biases_.empty() ? Tensor() : biases_[i].tensor(), outputs);
+    const std::vector<TensorParameter>& biases = own().biases;
+    return project(builder, x, i, own().weights[i].tensor(),
+                   biases.empty() ? Tensor() : biases[i].tensor(), outputs);
   };
   const ValueId query = projected(builder.source(0), kQuery, d.key_dimension);
   const auto with_rows = [&](ValueId rows, int which) {
-    const Tensor bias =
-        d.uses_attention_biases ? attention_biases_[which].tensor() : Tensor();
+    const Tensor bias = d.uses_attention_biases
+                            ? own().attention_biases[which].tensor()
+                            : Tensor();
     return add_rows(builder, rows, bias, kAttentionBiasNames[which],
                     d.adds_zero_attention);
   };
@@ -316,7 +349,7 @@ void MultiheadAttention::lower(LayerBuilder& builder) const {
   const std::int64_t num_added =
       (d.uses_attention_biases ? 1 : 0) + (d.adds_zero_attention ? 1 : 0);
   AttentionAttrs attrs{
-      .head_count = d.head_count, .dropout = d.dropout, .seed = seed_};
+      .head_count = d.head_count, .dropout = d.dropout, .seed = seed()};
   ValueId random_state = kNoValue;
   if (d.dropout != 0) {
     attrs.stream = builder.next_random_stream();

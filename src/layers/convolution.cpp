@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/layers/convolution.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "layers/layer_builder.h"
@@ -222,11 +223,14 @@ ValueId transposed(LayerBuilder& builder, const Convolution& layer,
 
 Convolution::Convolution(ConvolutionDescriptor descriptor,
                          const WeightOptions& options)
-    : WeightedLayer(kConvolution), descriptor_(descriptor) {
-  descriptor_.validate();
-  const Shape shape = weights_shape(descriptor_);
-  const std::int64_t maps = Shape{shape[0], shape[1]}.num_elements();
-  set_weights(kConvolution, options, shape, Shape{1, maps, shape[2], shape[3]});
+    : WeightedLayer(kConvolution, options), descriptor_(descriptor) {
+  const std::int64_t inputs = descriptor.input_feature_channel_count;
+  if (inputs == 0) {  // any number that could do, for all else to be checked
+    descriptor.input_feature_channel_count =
+        std::max<std::int64_t>(1, descriptor.group_count);
+  }
+  descriptor.validate();
+  set_size(inputs);
 }
 
 Convolution::Convolution(std::int64_t input_feature_channel_count,
@@ -239,11 +243,44 @@ Convolution::Convolution(std::int64_t input_feature_channel_count,
               .input_feature_channel_count = input_feature_channel_count,
               .output_feature_channel_count = output_feature_channel_count,
               .padding_policy = padding_policy},
+          options) {
+  require_positive(kConvolution, "input_feature_channel_count",
+                   input_feature_channel_count);
+}
+
+Convolution::Convolution(std::int64_t output_feature_channel_count,
+                         std::int64_t kernel_size, PaddingPolicy padding_policy,
+                         const WeightOptions& options)
+    : Convolution(
+          ConvolutionDescriptor{
+              .kernel_size = {kernel_size, kernel_size},
+              .output_feature_channel_count = output_feature_channel_count,
+              .padding_policy = padding_policy},
           options) {}
+
+ConvolutionDescriptor Convolution::descriptor() const {
+  ConvolutionDescriptor descriptor = descriptor_;
+  descriptor.input_feature_channel_count = size();
+  return descriptor;
+}
+
+Shape Convolution::sizes_of(const std::vector<Shape>& sources) const {
+  return {size_of(sources, 1, "(N, C, H, W), or (N, C, L)")};
+}
+
+std::unique_ptr<SizedLayer::Parts> Convolution::make(const Shape& sizes) const {
+  ConvolutionDescriptor descriptor = descriptor_;
+  descriptor.input_feature_channel_count = sizes[0];
+  descriptor.validate();
+  const Shape shape = weights_shape(descriptor);
+  const std::int64_t maps = Shape{shape[0], shape[1]}.num_elements();
+  return make_weights(sizes, shape, Shape{1, maps, shape[2], shape[3]});
+}
 
 void Convolution::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
-  require_image(builder, descriptor_.input_feature_channel_count);
+  const ConvolutionDescriptor whole = descriptor();
+  require_image(builder, whole.input_feature_channel_count);
   const auto convolved = [&](const ConvolutionDescriptor& descriptor,
                              ValueId x) {
     return descriptor.is_convolution_transpose()
@@ -252,13 +289,13 @@ void Convolution::lower(LayerBuilder& builder) const {
   };
   const ValueId x = builder.source(0);
   if (builder.shape(x).rank() == 4) {
-    return builder.add_result(convolved(descriptor_, x));
+    return builder.add_result(convolved(whole, x));
   }
-  require_option(descriptor_.kernel_height() == 1, kConvolution, "kernel_size",
+  require_option(whole.kernel_height() == 1, kConvolution, "kernel_size",
                  "(1, width) for a source (N, C, L)",
-                 Shape(descriptor_.kernel_size).to_string());
+                 Shape(whole.kernel_size).to_string());
   const ValueId y =
-      convolved(of_one_row(kConvolution, descriptor_), as_image(builder, x));
+      convolved(of_one_row(kConvolution, whole), as_image(builder, x));
   builder.add_result(as_sequence(builder, y));
 }
 

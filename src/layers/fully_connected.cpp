@@ -31,11 +31,17 @@ ConvolutionDescriptor descriptor_of(const Tensor& weights) {
                 .hint = "Give the channel counts for other shapes."});
 }
 
+/// Throws InvalidArgument for what is no number of channels.
+std::int64_t given_inputs(std::int64_t inputs) {
+  require_positive(kFullyConnected, "input_feature_channel_count", inputs);
+  return inputs;
+}
+
 /// The descriptor's channel counts, and that it says nothing else.
 ConvolutionDescriptor checked(const ConvolutionDescriptor& descriptor) {
   const std::int64_t inputs = descriptor.input_feature_channel_count;
   const std::int64_t outputs = descriptor.output_feature_channel_count;
-  require_positive(kFullyConnected, "input_feature_channel_count", inputs);
+  if (inputs != 0) given_inputs(inputs);
   require_positive(kFullyConnected, "output_feature_channel_count", outputs);
   const ConvolutionDescriptor expected = descriptor_of(inputs, outputs);
   const auto require_same = [](const char* field, const auto& value,
@@ -69,21 +75,20 @@ ConvolutionDescriptor checked(const ConvolutionDescriptor& descriptor) {
 FullyConnected::FullyConnected(std::int64_t input_feature_channel_count,
                                std::int64_t output_feature_channel_count,
                                const WeightOptions& options)
-    : FullyConnected(descriptor_of(input_feature_channel_count,
+    : FullyConnected(descriptor_of(given_inputs(input_feature_channel_count),
                                    output_feature_channel_count),
+                     options) {}
+
+FullyConnected::FullyConnected(std::int64_t output_feature_channel_count,
+                               const WeightOptions& options)
+    : FullyConnected(descriptor_of(/*inputs=*/0, output_feature_channel_count),
                      options) {}
 
 FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
                                const WeightOptions& options)
-    : WeightedLayer(kFullyConnected), descriptor_(checked(descriptor)) {
-  const std::int64_t inputs = descriptor_.input_feature_channel_count;
-  const std::int64_t outputs = descriptor_.output_feature_channel_count;
-  const Shape matrix{outputs, inputs};
-  const Shape flat{1, matrix.num_elements(), 1, 1};
-  const Shape given = options.weights ? options.weights.shape() : matrix;
-  const bool is_same =
-      squeezed(given) == squeezed(matrix) || squeezed(given) == squeezed(flat);
-  set_weights(kFullyConnected, options, matrix, is_same ? given : flat);
+    : WeightedLayer(kFullyConnected, options),
+      descriptor_(checked(descriptor)) {
+  set_size(descriptor_.input_feature_channel_count);
 }
 
 FullyConnected::FullyConnected(const Tensor& weights, Tensor biases,
@@ -93,9 +98,31 @@ FullyConnected::FullyConnected(const Tensor& weights, Tensor biases,
                                    .biases = std::move(biases),
                                    .uses_biases = uses_biases}) {}
 
+ConvolutionDescriptor FullyConnected::descriptor() const {
+  return descriptor_of(size(), descriptor_.output_feature_channel_count);
+}
+
+Shape FullyConnected::sizes_of(const std::vector<Shape>& sources) const {
+  static constexpr const char* kExpected = "(..., in) or (N, in, 1, 1)";
+  const Shape& shape = sources.front();
+  const bool has_pixels = shape.rank() == 4 && shape[2] == 1 && shape[3] == 1;
+  return {size_of(sources, has_pixels ? 1 : -1, kExpected)};
+}
+
+std::unique_ptr<SizedLayer::Parts> FullyConnected::make(
+    const Shape& sizes) const {
+  const Shape matrix{descriptor_.output_feature_channel_count, sizes[0]};
+  const Shape flat{1, matrix.num_elements(), 1, 1};
+  const Tensor& weights = options().weights;
+  const Shape given = weights ? weights.shape() : matrix;
+  const bool is_same =
+      squeezed(given) == squeezed(matrix) || squeezed(given) == squeezed(flat);
+  return make_weights(sizes, matrix, is_same ? given : flat);
+}
+
 void FullyConnected::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
-  const std::int64_t inputs = descriptor_.input_feature_channel_count;
+  const std::int64_t inputs = size();
   const std::int64_t outputs = descriptor_.output_feature_channel_count;
   const Rows rows(builder, inputs);
   std::vector<ValueId> operands{

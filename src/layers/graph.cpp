@@ -11,6 +11,8 @@
 #include "layers/dot.h"
 #include "layers/graph_state.h"
 #include "layers/layer_builder.h"
+#include "layers/layer_building.h"
+#include "layers/sequence.h"
 #include "ops/registry.h"
 #include "traingraph/error.h"
 #include "traingraph/layers/elementwise.h"
@@ -136,19 +138,26 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
                                     .got = "null",
                                     .hint = {}});
   }
+  if (const auto* chain = dynamic_cast<const layers::Sequential*>(&*layer)) {
+    return add_nodes(*this, *chain, std::move(sources), options);
+  }
   const std::lock_guard lock(state_->mutex);
   const std::lock_guard owner_lock(LayerNames::mutex());
   require_open(*state_, layer->name());
   require_owner(layer->graph_, state_, *layer);
   const bool is_first_node = layer->graph_.lock() != state_;
-  const std::string name =
-      is_first_node ? LayerNames::choose(*state_, *layer) : layer->name();
-  LayerRecord record{
-      .layer = layer,
-      .name = state_->free_result_name(name),
-      .sources = all_sources(*layer, std::move(sources), options.loss_labels),
-      .results = {},
-      .disable_update = options.disable_update};
+  const auto choose_name = [&] {
+    return is_first_node ? LayerNames::choose(*state_, *layer) : layer->name();
+  };
+  sources = all_sources(*layer, std::move(sources), options.loss_labels);
+  LayerBuilding building(*layer);
+  if (building.is_needed()) building.run(choose_name(), sources);
+  const std::string name = choose_name();  // its tensors have names, too
+  LayerRecord record{.layer = layer,
+                     .name = state_->free_result_name(name),
+                     .sources = std::move(sources),
+                     .results = {},
+                     .disable_update = options.disable_update};
 
   Addition addition(*state_);
   state_->program.position = {.phase = Phase::Forward,
@@ -178,6 +187,7 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   state_->add_record(std::move(record));
   layer->graph_ = state_;
   addition.commit();
+  building.commit();
   return first;
 }
 

@@ -49,7 +49,7 @@ void Layer::set_compute_type(std::optional<DataType> type) {
                              .hint = {}});
 }
 
-void Layer::name_tensor(const Tensor& tensor, std::string word) {
+void Layer::name_tensor(const Tensor& tensor, std::string word) const {
   tensors_.emplace_back(tensor, std::move(word));
   LayerNames::name_last_tensor(*this);
 }

@@ -49,6 +49,15 @@ void Reshape::lower(LayerBuilder& builder) const {
       OpKind::Reshape, ShapeAttrs{.shape = shape_}, {builder.source(0)}));
 }
 
+Flatten::Flatten() : Layer("Flatten") {}
+
+void Flatten::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const ValueId x = builder.source(0);
+  builder.add_result(builder.append(
+      OpKind::Reshape, ShapeAttrs{.shape = {builder.shape(x)[0], -1}}, {x}));
+}
+
 Transpose::Transpose(Shape axes) : Layer("Transpose"), axes_(axes) {
   resolve_axes(axes, axes.rank(), "Transpose", {}, "axes");
 }

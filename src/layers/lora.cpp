@@ -33,6 +33,7 @@ LoRA::LoRA(std::shared_ptr<FullyConnected> base, std::int64_t rank, float alpha)
     : Layer("Lora"), base_(std::move(base)), alpha_(alpha) {
   require_option(base_ != nullptr, kLoRA, "base", "a FullyConnected layer",
                  "none");
+  const DataType type = base_->weights().data_type();  // it is built
   const ConvolutionDescriptor sizes = base_->descriptor();
   const std::int64_t in = sizes.input_feature_channel_count;
   const std::int64_t out = sizes.output_feature_channel_count;
@@ -41,7 +42,6 @@ LoRA::LoRA(std::shared_ptr<FullyConnected> base, std::int64_t rank, float alpha)
                  std::to_string(rank));
   require_finite(kLoRA, "alpha", alpha);
   set_name(LayerNames::own_name(*base_));
-  const DataType type = base_->weights().data_type();
   down_ = TensorParameter(created(kLoRA, "down", [&] {
     return Tensor::random(TensorDescriptor{{rank, in}, type},
                           RandomInitializerType::HeUniform, in, 0, {}, 0,

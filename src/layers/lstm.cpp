@@ -33,6 +33,15 @@ void validate(const LSTMDescriptor& d, const char* op) {
                  std::to_string(static_cast<int>(d.result_mode)));
 }
 
+LSTMDescriptor descriptor_of(const char* op, std::int64_t input_size,
+                             std::int64_t hidden_size,
+                             std::int64_t layer_count) {
+  require_positive(op, "input_size", input_size);
+  return {.input_size = input_size,
+          .hidden_size = hidden_size,
+          .layer_count = layer_count};
+}
+
 namespace {
 
 LstmAttrs attributes_of(const std::vector<ActivationDescriptor>& gates,
@@ -59,9 +68,10 @@ LstmAttrs attributes_of(const std::vector<ActivationDescriptor>& gates,
 
 LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size,
            std::int64_t layer_count)
-    : LSTM(LSTMDescriptor{.input_size = input_size,
-                          .hidden_size = hidden_size,
-                          .layer_count = layer_count}) {}
+    : LSTM(descriptor_of("LSTM", input_size, hidden_size, layer_count)) {}
+
+LSTM::LSTM(std::int64_t hidden_size)
+    : LSTM(LSTMDescriptor{.hidden_size = hidden_size}) {}
 
 LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
     : Recurrent("LSTM", descriptor),
@@ -78,13 +88,13 @@ LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
   const LstmAttrs attributes =
       attributes_of(gate_activations_, output_result_activation_,
                     !options.peephole_weights.empty());
-  build(OpKind::LstmSteps, attributes,
-        {std::move(options.input_weights),
-         std::move(options.hidden_weights),
-         std::move(options.peephole_weights),
-         std::move(options.biases),
-         {}},
-        options.initializer);
+  set_op(OpKind::LstmSteps, attributes,
+         {std::move(options.input_weights),
+          std::move(options.hidden_weights),
+          std::move(options.peephole_weights),
+          std::move(options.biases),
+          {}},
+         options.initializer);
 }
 
 }  // namespace layers

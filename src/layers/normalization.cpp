@@ -57,73 +57,104 @@ namespace layers {
 
 NormalizationLayer::NormalizationLayer(const std::string& class_name,
                                        float variance_epsilon)
-    : Layer(class_name), variance_epsilon_(variance_epsilon) {
+    : SizedLayer(class_name), variance_epsilon_(variance_epsilon) {
   const char* op = class_name.c_str();
   require_finite(op, "variance_epsilon", variance_epsilon_);
   require_option(variance_epsilon_ > 0, op, "variance_epsilon", "above 0",
                  format_value(variance_epsilon_));
 }
 
-void NormalizationLayer::set_parameters(const Tensor& beta,
-                                        const Tensor& gamma) {
-  if (beta) beta_ = TensorParameter(beta);
-  if (gamma) gamma_ = TensorParameter(gamma);
-  if (beta) name_tensor(beta, "beta");
-  if (gamma) name_tensor(gamma, "gamma");
+void NormalizationLayer::NormalizationParts::set_statistics(
+    const Tensor& running_mean, const Tensor& running_variance) {
+  mean = running_mean;
+  variance = running_variance;
+  tensors.emplace_back(mean, "mean");
+  tensors.emplace_back(variance, "variance");
 }
 
-void NormalizationLayer::create_parameters(const char* op, const Shape& shape) {
+std::unique_ptr<NormalizationLayer::NormalizationParts>
+NormalizationLayer::given_parts(const Shape& sizes, const Tensor& beta,
+                                const Tensor& gamma) {
+  auto parts = std::make_unique<NormalizationParts>();
+  parts->sizes = sizes;
+  if (beta) {
+    parts->beta = TensorParameter(beta);
+    parts->tensors.emplace_back(beta, "beta");
+  }
+  if (gamma) {
+    parts->gamma = TensorParameter(gamma);
+    parts->tensors.emplace_back(gamma, "gamma");
+  }
+  return parts;
+}
+
+std::unique_ptr<NormalizationLayer::NormalizationParts>
+NormalizationLayer::created_parts(const char* op, const Shape& sizes) {
   const auto make = [&](const char* what, double value) {
     return created(op, what, [&] {
-      return Tensor::filled(TensorDescriptor{shape}, value);
+      return Tensor::filled(TensorDescriptor{sizes}, value);
     });
   };
   const Tensor beta = make("beta", 0);
-  set_parameters(beta, make("gamma", 1));
+  return given_parts(sizes, beta, make("gamma", 1));
 }
 
 std::vector<TensorParameter> NormalizationLayer::parameters() const {
   std::vector<TensorParameter> result;
-  if (beta_) result.push_back(beta_);
-  if (gamma_) result.push_back(gamma_);
+  if (own().beta) result.push_back(own().beta);
+  if (own().gamma) result.push_back(own().gamma);
   return result;
+}
+
+BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
+    : NormalizationLayer("BatchNormalization", options.variance_epsilon),
+      options_(options) {
+  const char* op = "BatchNormalization";
+  require_within(op, "momentum", options.momentum, 0, 1);
+  require_roles(op, options.beta, options.gamma, options.mean,
+                options.variance);
 }
 
 BatchNormalization::BatchNormalization(std::int64_t feature_channel_count,
                                        const BatchNormalizationOptions& options)
-    : NormalizationLayer("BatchNormalization", options.variance_epsilon),
-      channels_(feature_channel_count),
-      momentum_(options.momentum) {
-  const char* op = "BatchNormalization";
-  require_positive(op, "feature_channel_count", channels_);
-  require_within(op, "momentum", momentum_, 0, 1);
-  require_roles(op, options.beta, options.gamma, options.mean,
-                options.variance);
+    : BatchNormalization(options) {
+  require_positive("BatchNormalization", "feature_channel_count",
+                   feature_channel_count);
+  set_size(feature_channel_count);
+}
 
-  mean_ = per_channel(op, options.mean, channels_, 0, "mean");
-  variance_ = per_channel(op, options.variance, channels_, 1, "variance");
-  require_per_channel(op, options.beta, channels_, "beta");
-  require_per_channel(op, options.gamma, channels_, "gamma");
-  if (options.mean || options.variance || options.beta || options.gamma) {
-    set_parameters(options.beta, options.gamma);
-  } else {
-    create_parameters(op, {channels_});
-  }
-  name_tensor(mean_, "mean");
-  name_tensor(variance_, "variance");
+Shape BatchNormalization::sizes_of(const std::vector<Shape>& sources) const {
+  return {size_of(sources, 1, kChannelsSource)};
+}
+
+std::unique_ptr<SizedLayer::Parts> BatchNormalization::make(
+    const Shape& sizes) const {
+  const char* op = "BatchNormalization";
+  const auto& [given_mean, given_variance, beta, gamma, epsilon, momentum] =
+      options_;
+  const Tensor mean = per_channel(op, given_mean, sizes[0], 0, "mean");
+  const Tensor variance =
+      per_channel(op, given_variance, sizes[0], 1, "variance");
+  require_per_channel(op, beta, sizes[0], "beta");
+  require_per_channel(op, gamma, sizes[0], "gamma");
+  const bool is_given = given_mean || given_variance || beta || gamma;
+  auto parts =
+      is_given ? given_parts(sizes, beta, gamma) : created_parts(op, sizes);
+  parts->set_statistics(mean, variance);
+  return parts;
 }
 
 void BatchNormalization::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
-  const Shape shape{channels_};
+  const Shape shape{size()};
   const BatchNormAttrs attrs{
-      .epsilon = variance_epsilon(), .momentum = momentum_, .training = true};
+      .epsilon = variance_epsilon(), .momentum = momentum(), .training = true};
   builder.add_result(builder.append(
       OpKind::BatchNorm, attrs,
       {builder.source(0), parameter(builder, gamma_parameter(), shape, "gamma"),
        parameter(builder, beta_parameter(), shape, "beta"),
-       builder.statistic(mean_, shape, "mean"),
-       builder.statistic(variance_, shape, "variance")}));
+       builder.statistic(mean(), shape, "mean"),
+       builder.statistic(variance(), shape, "variance")}));
 }
 
 }  // namespace layers

@@ -7,6 +7,9 @@
 
 namespace traingraph {
 
+/// Says where the channels of the first source are, for SizedLayer::size_of().
+inline constexpr const char* kChannelsSource = "(N, C, ...)";
+
 /// The given tensor, or a new (C) of `value`; throws unless it is (C) or
 /// (1, C, 1, 1).
 Tensor per_channel(const char* op, const Tensor& given, std::int64_t channels,

@@ -88,34 +88,59 @@ std::vector<Tensor> tensors_of(const std::vector<TensorParameter>& list) {
 }  // namespace
 
 Recurrent::Recurrent(const char* class_name, const LSTMDescriptor& descriptor)
-    : Layer(class_name), class_name_(class_name), descriptor_(descriptor) {
-  validate(descriptor_, class_name);
+    : SizedLayer(class_name), class_name_(class_name), descriptor_(descriptor) {
+  LSTMDescriptor whole = descriptor;
+  if (whole.input_size == 0) whole.input_size = 1;  // for all else
+  validate(whole, class_name);
 }
 
-void Recurrent::build(OpKind op, const Attributes& attributes, Lists given,
-                      std::optional<RandomInitializerType> initializer) {
+const LSTMDescriptor& Recurrent::descriptor() const& {
+  return is_built() ? own().descriptor : descriptor_;
+}
+
+void Recurrent::set_op(OpKind op, const Attributes& attributes, Lists given,
+                       std::optional<RandomInitializerType> initializer) {
   op_ = op;
   attributes_ = attributes;
-  const auto random =
-      initializer.value_or(RandomInitializerType::GlorotUniform);
-  require_option(given[kInputWeights].empty() ||
-                     given[kHiddenWeights].empty() || !initializer,
+  given_ = std::move(given);
+  initializer_ = initializer;
+  require_option(given_[kInputWeights].empty() ||
+                     given_[kHiddenWeights].empty() || !initializer,
                  class_name_, "initializer", "none: the weights are given",
-                 std::string(to_string(random)));
+                 std::string(to_string(initializer.value_or(
+                     RandomInitializerType::GlorotUniform))));
   const bool uses_biases = descriptor_.uses_biases;
-  require_option((given[kBiases].empty() && given[kSecondaryBiases].empty()) ||
-                     uses_biases,
-                 class_name_, "uses_biases", "on: biases are given", "off");
-  const auto* gru = std::get_if<GruAttrs>(&attributes);
+  require_option(
+      (given_[kBiases].empty() && given_[kSecondaryBiases].empty()) ||
+          uses_biases,
+      class_name_, "uses_biases", "on: biases are given", "off");
+  set_size(descriptor_.input_size);
+}
+
+Shape Recurrent::sizes_of(const std::vector<Shape>& sources) const {
+  return {size_of(sources, 2,
+                  descriptor_.batch_first ? "(batch, time, features)"
+                                          : "(time, batch, features)")};
+}
+
+std::unique_ptr<SizedLayer::Parts> Recurrent::make(const Shape& sizes) const {
+  auto parts = std::make_unique<RecurrentParts>();
+  parts->sizes = sizes;
+  LSTMDescriptor& d = parts->descriptor = descriptor_;
+  d.input_size = sizes[0];
+  const auto random =
+      initializer_.value_or(RandomInitializerType::GlorotUniform);
+  const bool uses_biases = d.uses_biases;
+  Lists lists = given_;
+  const auto* gru = std::get_if<GruAttrs>(&attributes_);
   const Layout layout{
-      class_name_, descriptor_, rnn::op_of(op).num_gates,
-      op == OpKind::LstmSteps,
-      type_of_weights({given[kInputWeights], given[kHiddenWeights],
-                       given[kPeepholeWeights], given[kBiases],
-                       given[kSecondaryBiases]})};
+      class_name_, d, rnn::op_of(op_).num_gates, op_ == OpKind::LstmSteps,
+      type_of_weights({lists[kInputWeights], lists[kHiddenWeights],
+                       lists[kPeepholeWeights], lists[kBiases],
+                       lists[kSecondaryBiases]})};
   for (List list : {kInputWeights, kHiddenWeights, kPeepholeWeights, kBiases,
                     kSecondaryBiases}) {
-    std::vector<Tensor>& tensors = given[list];
+    std::vector<Tensor>& tensors = lists[list];
     const bool is_weight = list == kInputWeights || list == kHiddenWeights;
     const bool is_created =
         is_weight || (list == kBiases && uses_biases) ||
@@ -127,49 +152,50 @@ void Recurrent::build(OpKind op, const Attributes& attributes, Lists given,
     }
     layout.require(list, tensors);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      lists_[list].emplace_back(tensors[i]);
-      name_tensor(tensors[i], tensors.size() == 1
-                                  ? std::string(kListNames[list])
-                                  : std::string(kListNames[list]) + "_" +
-                                        std::to_string(i + 1));
+      parts->lists[list].emplace_back(tensors[i]);
+      parts->tensors.emplace_back(
+          tensors[i], tensors.size() == 1 ? std::string(kListNames[list])
+                                          : std::string(kListNames[list]) +
+                                                "_" + std::to_string(i + 1));
     }
   }
+  return parts;
 }
 
 std::vector<Tensor> Recurrent::input_weights() const {
-  return tensors_of(lists_[kInputWeights]);
+  return tensors_of(own().lists[kInputWeights]);
 }
 std::vector<Tensor> Recurrent::hidden_weights() const {
-  return tensors_of(lists_[kHiddenWeights]);
+  return tensors_of(own().lists[kHiddenWeights]);
 }
 std::vector<Tensor> Recurrent::peephole_weights() const {
-  return tensors_of(lists_[kPeepholeWeights]);
+  return tensors_of(own().lists[kPeepholeWeights]);
 }
 std::vector<Tensor> Recurrent::biases() const {
-  return tensors_of(lists_[kBiases]);
+  return tensors_of(own().lists[kBiases]);
 }
 std::vector<Tensor> Recurrent::secondary_biases() const {
-  return tensors_of(lists_[kSecondaryBiases]);
+  return tensors_of(own().lists[kSecondaryBiases]);
 }
 std::vector<TensorParameter> Recurrent::input_weights_parameters() const {
-  return lists_[kInputWeights];
+  return own().lists[kInputWeights];
 }
 std::vector<TensorParameter> Recurrent::hidden_weights_parameters() const {
-  return lists_[kHiddenWeights];
+  return own().lists[kHiddenWeights];
 }
 std::vector<TensorParameter> Recurrent::peephole_weights_parameters() const {
-  return lists_[kPeepholeWeights];
+  return own().lists[kPeepholeWeights];
 }
 std::vector<TensorParameter> Recurrent::biases_parameters() const {
-  return lists_[kBiases];
+  return own().lists[kBiases];
 }
 std::vector<TensorParameter> Recurrent::secondary_biases_parameters() const {
-  return lists_[kSecondaryBiases];
+  return own().lists[kSecondaryBiases];
 }
 
 std::vector<TensorParameter> Recurrent::parameters() const {
   std::vector<TensorParameter> all;
-  for (const auto& list : lists_) {
+  for (const auto& list : own().lists) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
@@ -177,9 +203,10 @@ std::vector<TensorParameter> Recurrent::parameters() const {
 
 GRU::GRU(std::int64_t input_size, std::int64_t hidden_size,
          std::int64_t layer_count)
-    : GRU(LSTMDescriptor{.input_size = input_size,
-                         .hidden_size = hidden_size,
-                         .layer_count = layer_count}) {}
+    : GRU(descriptor_of("GRU", input_size, hidden_size, layer_count)) {}
+
+GRU::GRU(std::int64_t hidden_size)
+    : GRU(LSTMDescriptor{.hidden_size = hidden_size}) {}
 
 GRU::GRU(LSTMDescriptor descriptor, GRUOptions options)
     : Recurrent("GRU", descriptor), reset_after_(options.reset_after) {
@@ -187,34 +214,35 @@ GRU::GRU(LSTMDescriptor descriptor, GRUOptions options)
                  "secondary_biases", "none without reset_after",
                  std::to_string(options.secondary_biases.size()),
                  "Add them to the biases of the candidate.");
-  build(OpKind::GruSteps,
-        GruAttrs{.reset_gate_first = true, .reset_after = reset_after_},
-        {std::move(options.input_weights),
-         std::move(options.hidden_weights),
-         {},
-         std::move(options.biases),
-         std::move(options.secondary_biases)},
-        options.initializer);
+  set_op(OpKind::GruSteps,
+         GruAttrs{.reset_gate_first = true, .reset_after = reset_after_},
+         {std::move(options.input_weights),
+          std::move(options.hidden_weights),
+          {},
+          std::move(options.biases),
+          std::move(options.secondary_biases)},
+         options.initializer);
 }
 
 RNN::RNN(std::int64_t input_size, std::int64_t hidden_size,
          std::int64_t layer_count)
-    : RNN(LSTMDescriptor{.input_size = input_size,
-                         .hidden_size = hidden_size,
-                         .layer_count = layer_count}) {}
+    : RNN(descriptor_of("RNN", input_size, hidden_size, layer_count)) {}
+
+RNN::RNN(std::int64_t hidden_size)
+    : RNN(LSTMDescriptor{.hidden_size = hidden_size}) {}
 
 RNN::RNN(LSTMDescriptor descriptor, RNNOptions options)
     : Recurrent("RNN", descriptor), activation_(options.activation) {
-  build(OpKind::SingleGateSteps,
-        SingleGateAttrs{.activation = activation_.activation_type,
-                        .activation_a = activation_.a,
-                        .activation_b = activation_.b},
-        {std::move(options.input_weights),
-         std::move(options.hidden_weights),
-         {},
-         std::move(options.biases),
-         {}},
-        options.initializer);
+  set_op(OpKind::SingleGateSteps,
+         SingleGateAttrs{.activation = activation_.activation_type,
+                         .activation_a = activation_.a,
+                         .activation_b = activation_.b},
+         {std::move(options.input_weights),
+          std::move(options.hidden_weights),
+          {},
+          std::move(options.biases),
+          {}},
+         options.initializer);
 }
 
 }  // namespace traingraph::layers

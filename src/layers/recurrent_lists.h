@@ -12,6 +12,10 @@ namespace traingraph::layers {
 
 /// Throws InvalidArgument with the class that was given the descriptor as op.
 void validate(const LSTMDescriptor& descriptor, const char* op);
+/// Describes one layer, whose sizes are given.
+LSTMDescriptor descriptor_of(const char* op, std::int64_t input_size,
+                             std::int64_t hidden_size,
+                             std::int64_t layer_count);
 
 inline std::int64_t num_sets(const LSTMDescriptor& d) {
   return d.layer_count * d.num_directions();

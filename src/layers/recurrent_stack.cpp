@@ -21,7 +21,7 @@ class RecurrentStack {
   RecurrentStack(LayerBuilder& builder, const Recurrent& layer)
       : b_(builder),
         layer_(layer),
-        d_(layer.descriptor_),
+        d_(layer.own().descriptor),
         op_(rnn::op_of(layer.op_)) {}
 
   void run();
@@ -148,7 +148,7 @@ ValueId RecurrentStack::input(Operand operand, const Step& step) {
 }
 
 ValueId RecurrentStack::parameter(List list, std::int64_t set) {
-  const std::vector<TensorParameter>& all = layer_.lists_[list];
+  const std::vector<TensorParameter>& all = layer_.own().lists[list];
   if (all.empty()) return kNoValue;
   const auto count = static_cast<std::int64_t>(all.size()) / num_sets(d_);
   const Shape shape =

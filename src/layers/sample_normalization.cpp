@@ -13,13 +13,12 @@ namespace {
 
 using Axes = Shape;
 
-/// Do the options say that there are neither beta nor gamma?
-bool has_no_parameters(const char* op, bool uses_parameters, const Tensor& beta,
-                       const Tensor& gamma) {
-  if (uses_parameters) return false;
-  require_option(!beta && !gamma, op, "uses_parameters",
-                 "true: beta or gamma is given", "false");
-  return true;
+/// Requires that none are given without parameters.
+template <class Options>
+void require_unused_parameters(const char* op, const Options& options) {
+  require_option(options.uses_parameters || (!options.beta && !options.gamma),
+                 op, "uses_parameters", "true: beta or gamma is given",
+                 "false");
 }
 
 /// Is the source (N, C, ...) of so many channels?
@@ -51,154 +50,192 @@ ValueId append_sample_norm(LayerBuilder& builder, ValueId x,
 }  // namespace
 
 InstanceNormalization::InstanceNormalization(
-    std::int64_t feature_channel_count,
     const InstanceNormalizationOptions& options)
     : NormalizationLayer("InstanceNormalization", options.variance_epsilon),
-      channels_(feature_channel_count),
-      momentum_(options.momentum) {
+      options_(options) {
   const char* op = "InstanceNormalization";
-  require_positive(op, "feature_channel_count", channels_);
-  require_within(op, "momentum", momentum_, 0, 1);
-  const bool is_running = options.mean || options.variance;
+  require_within(op, "momentum", options.momentum, 0, 1);
   require_roles(op, options.beta, options.gamma, options.mean,
                 options.variance);
-  require_per_channel(op, options.beta, channels_, "beta");
-  require_per_channel(op, options.gamma, channels_, "gamma");
+  require_unused_parameters(op, options);
+}
+
+InstanceNormalization::InstanceNormalization(
+    std::int64_t feature_channel_count,
+    const InstanceNormalizationOptions& options)
+    : InstanceNormalization(options) {
+  require_positive("InstanceNormalization", "feature_channel_count",
+                   feature_channel_count);
+  set_size(feature_channel_count);
+}
+
+Shape InstanceNormalization::sizes_of(const std::vector<Shape>& sources) const {
+  return {size_of(sources, 1, kChannelsSource)};
+}
+
+std::unique_ptr<SizedLayer::Parts> InstanceNormalization::make(
+    const Shape& sizes) const {
+  const char* op = "InstanceNormalization";
+  const auto& [mean, variance, beta, gamma, epsilon, momentum,
+               uses_parameters] = options_;
+  require_per_channel(op, beta, sizes[0], "beta");
+  require_per_channel(op, gamma, sizes[0], "gamma");
+  const bool is_running = mean || variance;
+  const bool is_given = is_running || !uses_parameters || beta || gamma;
+  auto parts =
+      is_given ? given_parts(sizes, beta, gamma) : created_parts(op, sizes);
   if (is_running) {
-    mean_ = per_channel(op, options.mean, channels_, 0, "mean");
-    variance_ = per_channel(op, options.variance, channels_, 1, "variance");
+    parts->set_statistics(per_channel(op, mean, sizes[0], 0, "mean"),
+                          per_channel(op, variance, sizes[0], 1, "variance"));
   }
-  const bool has_none = has_no_parameters(op, options.uses_parameters,
-                                          options.beta, options.gamma);
-  if (is_running || has_none || options.beta || options.gamma) {
-    set_parameters(options.beta, options.gamma);
-  } else {
-    create_parameters(op, {channels_});
-  }
-  if (is_running) {
-    name_tensor(mean_, "mean");
-    name_tensor(variance_, "variance");
-  }
+  return parts;
 }
 
 std::vector<Tensor> InstanceNormalization::statistics() const {
-  if (!mean_) return {};
-  return {mean_, variance_};
+  if (!mean()) return {};
+  return {mean(), variance()};
 }
 
 void InstanceNormalization::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
-  require_channels(builder, "InstanceNormalization", channels_);
-  const Shape shape{channels_};
+  require_channels(builder, "InstanceNormalization", size());
+  const Shape shape{size()};
   std::vector<ValueId> running;
-  if (mean_) {
-    running = {builder.statistic(mean_, shape, "mean"),
-               builder.statistic(variance_, shape, "variance")};
+  if (mean()) {
+    running = {builder.statistic(mean(), shape, "mean"),
+               builder.statistic(variance(), shape, "variance")};
   }
-  SampleNormAttrs attrs{.groups = channels_};
-  if (mean_) attrs.momentum = momentum_;
+  SampleNormAttrs attrs{.groups = size()};
+  if (mean()) attrs.momentum = momentum();
   builder.add_result(append_sample_norm(builder, builder.source(0), *this,
                                         attrs, shape, running));
+}
+
+GroupNormalization::GroupNormalization(std::int64_t group_count,
+                                       const GroupNormalizationOptions& options)
+    : NormalizationLayer("GroupNormalization", options.variance_epsilon),
+      groups_(group_count),
+      options_(options) {
+  const char* op = "GroupNormalization";
+  require_positive(op, "group_count", groups_);
+  require_roles(op, options.beta, options.gamma);
+  require_unused_parameters(op, options);
 }
 
 GroupNormalization::GroupNormalization(std::int64_t feature_channel_count,
                                        std::int64_t group_count,
                                        const GroupNormalizationOptions& options)
-    : NormalizationLayer("GroupNormalization", options.variance_epsilon),
-      channels_(feature_channel_count),
-      groups_(group_count) {
+    : GroupNormalization(group_count, options) {
+  require_positive("GroupNormalization", "feature_channel_count",
+                   feature_channel_count);
+  set_size(feature_channel_count);
+}
+
+Shape GroupNormalization::sizes_of(const std::vector<Shape>& sources) const {
+  return {size_of(sources, 1, kChannelsSource)};
+}
+
+std::unique_ptr<SizedLayer::Parts> GroupNormalization::make(
+    const Shape& sizes) const {
   const char* op = "GroupNormalization";
-  require_positive(op, "feature_channel_count", channels_);
-  require_positive(op, "group_count", groups_);
-  require_option(channels_ % groups_ == 0, op, "group_count",
-                 "a divisor of " + format_value(channels_) + " channels",
+  const auto& [beta, gamma, epsilon, uses_parameters] = options_;
+  require_option(sizes[0] % groups_ == 0, op, "group_count",
+                 "a divisor of " + format_value(sizes[0]) + " channels",
                  format_value(groups_));
-  require_roles(op, options.beta, options.gamma);
-  require_per_channel(op, options.beta, channels_, "beta");
-  require_per_channel(op, options.gamma, channels_, "gamma");
-  const bool has_none = has_no_parameters(op, options.uses_parameters,
-                                          options.beta, options.gamma);
-  if (has_none || options.beta || options.gamma) {
-    set_parameters(options.beta, options.gamma);
-  } else {
-    create_parameters(op, {channels_});
-  }
+  require_per_channel(op, beta, sizes[0], "beta");
+  require_per_channel(op, gamma, sizes[0], "gamma");
+  const bool is_given = !uses_parameters || beta || gamma;
+  return is_given ? given_parts(sizes, beta, gamma) : created_parts(op, sizes);
 }
 
 void GroupNormalization::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
-  require_channels(builder, "GroupNormalization", channels_);
+  require_channels(builder, "GroupNormalization", size());
   builder.add_result(append_sample_norm(builder, builder.source(0), *this,
-                                        {.groups = groups_}, {channels_}));
+                                        {.groups = groups_}, {size()}));
+}
+
+LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
+    : NormalizationLayer("LayerNormalization", options.variance_epsilon),
+      options_(options) {
+  const char* op = "LayerNormalization";
+  require_roles(op, options.beta, options.gamma);
+  require_unused_parameters(op, options);
 }
 
 LayerNormalization::LayerNormalization(const Shape& normalized_shape,
                                        const LayerNormalizationOptions& options)
-    : NormalizationLayer("LayerNormalization", options.variance_epsilon),
-      normalized_shape_(normalized_shape),
-      axes_(options.axes) {
+    : LayerNormalization(options) {
   const char* op = "LayerNormalization";
-  const int rank = normalized_shape_.rank();
+  const int rank = normalized_shape.rank();
   require_option(rank > 0, op, "normalized_shape", "at least one size", "none");
-  for (const std::int64_t size : normalized_shape_) {
+  for (const std::int64_t size : normalized_shape) {
     require_positive(op, "normalized_shape", size);
   }
-  require_option(axes_.empty() || axes_.rank() == rank, op, "axes",
+  require_option(options.axes.empty() || options.axes.rank() == rank, op,
+                 "axes",
                  "none, or " + std::to_string(rank) + " as normalized_shape",
-                 format_value(axes_));
-  Shape padded = Shape::filled(std::max(4 - rank, 0), 1);
-  for (const std::int64_t size : normalized_shape_) padded.push_back(size);
-  const Shape flat{normalized_shape_.num_elements()};
-  require_roles(op, options.beta, options.gamma);
-  if (options.beta) {
-    require_parameter(op, "beta", options.beta,
-                      {normalized_shape_, padded, flat});
+                 format_value(options.axes));
+  set_sizes(normalized_shape);
+}
+
+Shape LayerNormalization::sizes_of(const std::vector<Shape>& sources) const {
+  if (options_.axes.empty()) return {size_of(sources, -1, "(..., size)")};
+  const Shape& shape = sources.front();
+  Shape sizes;
+  for (const std::int64_t axis : resolve_axes(
+           options_.axes, shape.rank(), "LayerNormalization", {}, "axes")) {
+    sizes.push_back(shape[static_cast<int>(axis)]);
   }
-  if (options.gamma) {
-    require_parameter(op, "gamma", options.gamma,
-                      {normalized_shape_, padded, flat});
-  }
-  const bool has_none = has_no_parameters(op, options.uses_parameters,
-                                          options.beta, options.gamma);
-  if (has_none || options.beta || options.gamma) {
-    set_parameters(options.beta, options.gamma);
-  } else {
-    create_parameters(op, normalized_shape_);
-  }
+  return sizes;
+}
+
+std::unique_ptr<SizedLayer::Parts> LayerNormalization::make(
+    const Shape& sizes) const {
+  const char* op = "LayerNormalization";
+  const auto& [beta, gamma, epsilon, uses_parameters, axes] = options_;
+  Shape padded = Shape::filled(std::max(4 - sizes.rank(), 0), 1);
+  for (const std::int64_t size : sizes) padded.push_back(size);
+  const Shape flat{sizes.num_elements()};
+  if (beta) require_parameter(op, "beta", beta, {sizes, padded, flat});
+  if (gamma) require_parameter(op, "gamma", gamma, {sizes, padded, flat});
+  const bool is_given = !uses_parameters || beta || gamma;
+  return is_given ? given_parts(sizes, beta, gamma) : created_parts(op, sizes);
 }
 
 void LayerNormalization::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const char* op = "LayerNormalization";
+  const Shape normalized_shape = sizes(), given_axes = options_.axes;
   const ValueId x = builder.source(0);
   const Shape shape = builder.shape(x);
-  const int rank = shape.rank(), num_axes = normalized_shape_.rank();
+  const int rank = shape.rank(), num_axes = normalized_shape.rank();
   const auto require = [&](bool ok) {
     if (ok) return;
-    throw ShapeError(
-        {.op = op,
-         .node = builder.name(),
-         .what = "the source does not have the normalized shape",
-         .expected = normalized_shape_.to_string() +
-                     (axes_.empty() ? " as the last axes"
-                                    : " on axes " + axes_.to_string()),
-         .got = shape.to_string(),
-         .hint = {}});
+    throw ShapeError({.op = op,
+                      .node = builder.name(),
+                      .what = "the source does not have the normalized shape",
+                      .expected = normalized_shape.to_string() +
+                                  (given_axes.empty()
+                                       ? " as the last axes"
+                                       : " on axes " + given_axes.to_string()),
+                      .got = shape.to_string(),
+                      .hint = {}});
   };
   require(rank >= num_axes);
   const int first = rank - num_axes;
   Axes last;
   for (int axis = first; axis < rank; ++axis) last.push_back(axis);
-  const Axes axes = axes_.empty()
-                        ? last
-                        : resolve_axes(axes_, rank, op, builder.name(), "axes");
+  const Axes axes = given_axes.empty() ? last
+                                       : resolve_axes(given_axes, rank, op,
+                                                      builder.name(), "axes");
   for (int i = 0; i < num_axes; ++i) {
-    require(shape[static_cast<int>(axes[i])] == normalized_shape_[i]);
+    require(shape[static_cast<int>(axes[i])] == normalized_shape[i]);
   }
   const SampleNormAttrs attrs{.axis = first};
   if (axes == last) {
     return builder.add_result(
-        append_sample_norm(builder, x, *this, attrs, normalized_shape_));
+        append_sample_norm(builder, x, *this, attrs, normalized_shape));
   }
   Axes there, back = Shape::filled(rank, 0);
   for (int axis = 0; axis < rank; ++axis) {
@@ -211,7 +248,7 @@ void LayerNormalization::lower(LayerBuilder& builder) const {
   const ValueId moved =
       builder.append(OpKind::Transpose, TransposeAttrs{there}, {x});
   const ValueId y =
-      append_sample_norm(builder, moved, *this, attrs, normalized_shape_);
+      append_sample_norm(builder, moved, *this, attrs, normalized_shape);
   builder.add_result(
       builder.append(OpKind::Transpose, TransposeAttrs{back}, {y}));
 }

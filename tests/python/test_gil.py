@@ -67,6 +67,7 @@ FORKED = """
         "all_gather": (array, array.copy()),
         "broadcast": (array,),
         "node": (tg.layers.ReLU(), x),
+        "sequence": (x, tg.layers.ReLU()),
         "reshape": ((4, 3), x),
         "transpose": ((1, 0), x),
         "concatenate": ([x, x],),

@@ -80,7 +80,7 @@ def test_losses_by_label() -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "kernel": (lambda: tg.layers.Convolution(1, 8), "kernel_size"),
+    "kernel": (lambda: tg.layers.Convolution(1, 8, None), "kernel_size"),
     "initializer": (
         lambda: tg.layers.FullyConnected(
             2, 2, weights=np.zeros((2, 2), np.float32), initializer="uniform"

@@ -53,6 +53,11 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
         lambda: L.FullyConnected(3, 2, name="fc"),
         ['"fc"', "input_feature_channel_count=3", "output_feature_channel_count=2"],
     ),
+    "FullyConnected before its node": (
+        lambda: L.FullyConnected(2, name="fc"),
+        ['"fc", output_feature_channel_count=2>'],
+    ),
+    "Sequential": (lambda: L.Sequential(L.ReLU(), L.Flatten()), ["ReLU, Flatten"]),
     "Convolution": (
         lambda: L.Convolution(1, 2, 3, strides=2, padding="valid"),
         ["kernel_size=(3, 3)", "strides=(2, 2)", "padding_policy='valid'"],

@@ -3,17 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "traingraph/enums.h"
-#include "traingraph/layer.h"
+#include "traingraph/layers/sized.h"
 
 namespace traingraph {
 
 /// The layer checks the fields and throws InvalidArgument.
 struct TRAINGRAPH_API MultiheadAttentionDescriptor {
-  /// Width of queries and of the result; required.
+  /// Width of queries and of the result; 0: the query's.
   std::int64_t model_dimension = 0;
   /// Required; divides the key and the value dimension.
   std::int64_t head_count = 0;
@@ -45,7 +46,8 @@ struct MultiheadAttentionOptions {
   std::vector<Tensor> attention_biases = {};
   std::optional<RandomInitializerType> initializer = std::nullopt;
   /// Widths of the key and value sources, for weights that are created; 0:
-  /// model_dimension. Weights that are given say it themselves.
+  /// model_dimension, or the sources' where that is theirs, too. Weights that
+  /// are given say it themselves.
   std::int64_t key_source_dimension = 0;
   std::int64_t value_source_dimension = 0;
   /// Dropout takes this seed; 0: the platform's.
@@ -71,28 +73,32 @@ namespace layers {
 /// Weights are (K, E), (K, in), (V, in) and (E, V), or with the same bytes
 /// (1, head_count, K / head_count, E) and so on, and (1, 1, E, V). Biases have
 /// K, K, V and E elements in any shape, attention biases K and V.
-class TRAINGRAPH_API MultiheadAttention : public Layer {
+class TRAINGRAPH_API MultiheadAttention : public SizedLayer {
  public:
   explicit MultiheadAttention(MultiheadAttentionDescriptor descriptor,
                               const MultiheadAttentionOptions& options = {});
 
-  /// The descriptor is resolved().
-  MultiheadAttentionDescriptor descriptor() const { return descriptor_; }
-  std::int64_t seed() const { return seed_; }
+  /// The descriptor is resolved(), but as given until the layer is built.
+  MultiheadAttentionDescriptor descriptor() const;
+  std::int64_t seed() const { return options_.seed; }
   /// Weights come in the order query, key, value, output.
-  std::vector<Tensor> weights() const { return tensors_of(weights_); }
+  std::vector<Tensor> weights() const { return tensors_of(own().weights); }
   /// Biases come in that order, or there are none.
-  std::vector<Tensor> biases() const { return tensors_of(biases_); }
+  std::vector<Tensor> biases() const { return tensors_of(own().biases); }
   /// Attention biases are those of key and value, or none.
   std::vector<Tensor> attention_biases() const {
-    return tensors_of(attention_biases_);
+    return tensors_of(own().attention_biases);
   }
-  std::vector<TensorParameter> weights_parameters() const { return weights_; }
-  std::vector<TensorParameter> biases_parameters() const { return biases_; }
+  std::vector<TensorParameter> weights_parameters() const {
+    return own().weights;
+  }
+  std::vector<TensorParameter> biases_parameters() const {
+    return own().biases;
+  }
   /// They are trained; ML Compute keeps them as they are:
   /// set_updatable(false).
   std::vector<TensorParameter> attention_biases_parameters() const {
-    return attention_biases_;
+    return own().attention_biases;
   }
 
   /// Parameters are weights, biases, then attention biases.
@@ -101,15 +107,23 @@ class TRAINGRAPH_API MultiheadAttention : public Layer {
   static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
+ protected:
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
+
  private:
+  struct AttentionParts : Parts {
+    MultiheadAttentionDescriptor descriptor;
+    std::vector<TensorParameter> weights, biases, attention_biases;
+  };
+  const AttentionParts& own() const { return parts<AttentionParts>(); }
   static std::vector<Tensor> tensors_of(
       const std::vector<TensorParameter>& parameters);
-  void set_weights(const MultiheadAttentionOptions& options);
-  void set_biases(const MultiheadAttentionOptions& options);
+  void set_weights(AttentionParts& parts) const;
+  void set_biases(AttentionParts& parts) const;
 
   MultiheadAttentionDescriptor descriptor_;
-  std::int64_t seed_;
-  std::vector<TensorParameter> weights_, biases_, attention_biases_;
+  MultiheadAttentionOptions options_;
 };
 
 }  // namespace layers

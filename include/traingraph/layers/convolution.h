@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "traingraph/enums.h"
 #include "traingraph/layers/weights.h"
@@ -17,7 +19,8 @@
 
 namespace traingraph {
 
-/// Pairs are (height, width). Checked by the layer: InvalidArgument.
+/// Pairs are (height, width). Checked by the layer: InvalidArgument. A layer
+/// takes input channels that are 0 from its source.
 struct TRAINGRAPH_API ConvolutionDescriptor {
   ConvolutionType convolution_type = ConvolutionType::Standard;
   /// Required.
@@ -84,11 +87,21 @@ class TRAINGRAPH_API Convolution : public WeightedLayer {
               std::int64_t kernel_size,
               PaddingPolicy padding_policy = PaddingPolicy::Same,
               const WeightOptions& options = {});
+  /// Makes the same, with the input channels of its source.
+  Convolution(std::int64_t output_feature_channel_count,
+              std::int64_t kernel_size,
+              PaddingPolicy padding_policy = PaddingPolicy::Same,
+              const WeightOptions& options = {});
 
-  ConvolutionDescriptor descriptor() const { return descriptor_; }
+  /// Input channels are 0 until the layer is built.
+  ConvolutionDescriptor descriptor() const;
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
+
+ protected:
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
 
  private:
   ConvolutionDescriptor descriptor_;

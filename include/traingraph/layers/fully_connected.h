@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "traingraph/layers/convolution.h"
 #include "traingraph/layers/weights.h"
@@ -19,6 +21,9 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   FullyConnected(std::int64_t input_feature_channel_count,
                  std::int64_t output_feature_channel_count,
                  const WeightOptions& options = {});
+  /// The input channels are those of the source.
+  explicit FullyConnected(std::int64_t output_feature_channel_count,
+                          const WeightOptions& options = {});
   /// Takes ML Compute's form. Throws InvalidArgument for a descriptor of
   /// anything but a 1 x 1 convolution of type Standard; its kernel may be left
   /// out, or be (in, out), as programs for ML Compute have it.
@@ -28,10 +33,15 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   explicit FullyConnected(const Tensor& weights, Tensor biases = {},
                           bool uses_biases = true);
 
-  ConvolutionDescriptor descriptor() const { return descriptor_; }
+  /// Input channels are 0 until the layer is built.
+  ConvolutionDescriptor descriptor() const;
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
+
+ protected:
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
 
  private:
   ConvolutionDescriptor descriptor_;

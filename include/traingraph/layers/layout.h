@@ -22,6 +22,15 @@ class TRAINGRAPH_API Reshape : public Layer {
   Shape shape_;
 };
 
+/// Reshapes (N, ...) to (N, the number of elements of a sample).
+class TRAINGRAPH_API Flatten : public Layer {
+ public:
+  Flatten();
+  /// See Layer.
+  static bool supports_data_type(DataType data_type, const Device& device);
+  void lower(LayerBuilder& builder) const override;
+};
+
 /// Result axis k is source axis axes[k].
 class TRAINGRAPH_API Transpose : public Layer {
  public:

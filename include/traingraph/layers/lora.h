@@ -19,8 +19,9 @@ namespace traingraph::layers {
 /// has the base's name, which is its default where the base has one. Train,
 /// then save(path, {}, /*trained_only=*/true) writes what has changed.
 ///
-/// Throws InvalidArgument for no base, a rank out of 1 to the smaller one of in
-/// and out, and an alpha that is not finite.
+/// Throws StateError for a base that is not built, InvalidArgument for no base,
+/// a rank out of 1 to the smaller one of in and out, and an alpha that is not
+/// finite.
 class TRAINGRAPH_API LoRA : public Layer {
  public:
   LoRA(std::shared_ptr<FullyConnected> base, std::int64_t rank, float alpha);

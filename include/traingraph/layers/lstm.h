@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "traingraph/layers/activation.h"
+#include "traingraph/layers/sized.h"
 #include "traingraph/op_attrs.h"
 
 namespace traingraph {
@@ -17,7 +19,7 @@ struct TRAINGRAPH_API LSTMDescriptor {
   /// A stack has at most this many layers.
   static constexpr std::int64_t kMaxLayers = 1024;
 
-  std::int64_t input_size = 0;   // features per step
+  std::int64_t input_size = 0;   // features per step; 0: the source's
   std::int64_t hidden_size = 0;  // of each layer and direction
   std::int64_t layer_count = 1;
   bool uses_biases = true;
@@ -82,10 +84,11 @@ namespace layers {
 /// returns_sequences off (batch, 1, directions * hidden); with OutputAndStates
 /// also each sequence's last state, and of an LSTM its last cell (layers,
 /// directions, batch, hidden).
-class TRAINGRAPH_API Recurrent : public Layer {
+class TRAINGRAPH_API Recurrent : public SizedLayer {
  public:
-  const LSTMDescriptor& descriptor() const& { return descriptor_; }
-  LSTMDescriptor descriptor() const&& { return descriptor_; }
+  /// The input size is 0 until the layer is built.
+  const LSTMDescriptor& descriptor() const&;
+  LSTMDescriptor descriptor() const&& { return descriptor(); }
   /// Tensors come in the order of the options, as many as were given; one per
   /// layer and direction when they were created; none where there are none.
   std::vector<Tensor> input_weights() const;
@@ -112,17 +115,25 @@ class TRAINGRAPH_API Recurrent : public Layer {
   Recurrent(const char* class_name, const LSTMDescriptor& descriptor);
   /// A stack of layers of this op, whose attributes are without direction.
   /// Weights and biases that are not given are created.
-  void build(OpKind op, const Attributes& attributes, Lists given,
-             std::optional<RandomInitializerType> initializer);
+  void set_op(OpKind op, const Attributes& attributes, Lists given,
+              std::optional<RandomInitializerType> initializer);
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
 
  private:
   friend class RecurrentStack;
+  struct RecurrentParts : Parts {
+    LSTMDescriptor descriptor;
+    std::array<std::vector<TensorParameter>, 5> lists;
+  };
+  const RecurrentParts& own() const { return parts<RecurrentParts>(); }
 
   const char* class_name_;
   LSTMDescriptor descriptor_;
   OpKind op_{};
   Attributes attributes_;
-  std::array<std::vector<TensorParameter>, 5> lists_;
+  Lists given_;
+  std::optional<RandomInitializerType> initializer_;
 };
 
 /// W, U, P, b are those of the gates, and * is by element:
@@ -136,6 +147,8 @@ class TRAINGRAPH_API LSTM : public Recurrent {
   explicit LSTM(LSTMDescriptor descriptor, LSTMOptions options = {});
   LSTM(std::int64_t input_size, std::int64_t hidden_size,
        std::int64_t layer_count = 1);
+  /// The input size is that of the source.
+  explicit LSTM(std::int64_t hidden_size);
 
   std::vector<ActivationDescriptor> gate_activations() const {
     return gate_activations_;

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "traingraph/layer.h"
+#include "traingraph/layers/sized.h"
 
 namespace traingraph {
 
@@ -25,29 +26,39 @@ namespace layers {
 
 /// y = gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class
 /// says what mean and biased variance are of. variance_epsilon > 0.
-class TRAINGRAPH_API NormalizationLayer : public Layer {
+class TRAINGRAPH_API NormalizationLayer : public SizedLayer {
  public:
   /// Both are empty without beta or gamma, which is as if they were 0 and 1.
-  const Tensor& beta() const& { return beta_.tensor_or_none(); }
-  Tensor beta() const&& { return beta_.tensor_or_none(); }
-  const Tensor& gamma() const& { return gamma_.tensor_or_none(); }
-  Tensor gamma() const&& { return gamma_.tensor_or_none(); }
-  TensorParameter beta_parameter() const { return beta_; }
-  TensorParameter gamma_parameter() const { return gamma_; }
+  const Tensor& beta() const& { return own().beta.tensor_or_none(); }
+  Tensor beta() const&& { return own().beta.tensor_or_none(); }
+  const Tensor& gamma() const& { return own().gamma.tensor_or_none(); }
+  Tensor gamma() const&& { return own().gamma.tensor_or_none(); }
+  TensorParameter beta_parameter() const { return own().beta; }
+  TensorParameter gamma_parameter() const { return own().gamma; }
   float variance_epsilon() const { return variance_epsilon_; }
 
   /// Parameters are beta, then gamma.
   std::vector<TensorParameter> parameters() const override;
 
  protected:
+  struct NormalizationParts : Parts {
+    TensorParameter beta, gamma;
+    Tensor mean, variance;  // running ones, or none
+    void set_statistics(const Tensor& running_mean,
+                        const Tensor& running_variance);
+  };
+
   NormalizationLayer(const std::string& class_name, float variance_epsilon);
   /// Makes parameters of what is given.
-  void set_parameters(const Tensor& beta, const Tensor& gamma);
-  /// Makes new ones.
-  void create_parameters(const char* op, const Shape& shape);
+  static std::unique_ptr<NormalizationParts> given_parts(const Shape& sizes,
+                                                         const Tensor& beta,
+                                                         const Tensor& gamma);
+  /// Creates new ones, of the sizes.
+  static std::unique_ptr<NormalizationParts> created_parts(const char* op,
+                                                           const Shape& sizes);
+  const NormalizationParts& own() const { return parts<NormalizationParts>(); }
 
  private:
-  TensorParameter beta_, gamma_;
   float variance_epsilon_;
 };
 
@@ -62,24 +73,31 @@ class TRAINGRAPH_API BatchNormalization : public NormalizationLayer {
  public:
   explicit BatchNormalization(std::int64_t feature_channel_count,
                               const BatchNormalizationOptions& options = {});
+  /// The channels are those of the source.
+  explicit BatchNormalization(const BatchNormalizationOptions& options = {});
 
-  std::int64_t feature_channel_count() const { return channels_; }
-  const Tensor& mean() const& { return mean_; }
-  Tensor mean() const&& { return mean_; }
-  const Tensor& variance() const& { return variance_; }
-  Tensor variance() const&& { return variance_; }
-  float momentum() const { return momentum_; }
+  /// The count is 0 until the layer is built.
+  std::int64_t feature_channel_count() const { return size(); }
+  const Tensor& mean() const& { return own().mean; }
+  Tensor mean() const&& { return own().mean; }
+  const Tensor& variance() const& { return own().variance; }
+  Tensor variance() const&& { return own().variance; }
+  float momentum() const { return options_.momentum; }
 
   /// Mean, then variance.
-  std::vector<Tensor> statistics() const override { return {mean_, variance_}; }
+  std::vector<Tensor> statistics() const override {
+    return {own().mean, own().variance};
+  }
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
+ protected:
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
+
  private:
-  std::int64_t channels_;
-  Tensor mean_, variance_;
-  float momentum_;
+  BatchNormalizationOptions options_;
 };
 
 }  // namespace layers

@@ -58,6 +58,8 @@ class TRAINGRAPH_API GRU : public Recurrent {
   explicit GRU(LSTMDescriptor descriptor, GRUOptions options = {});
   GRU(std::int64_t input_size, std::int64_t hidden_size,
       std::int64_t layer_count = 1);
+  /// The input size is that of the source.
+  explicit GRU(std::int64_t hidden_size);
   bool reset_after() const { return reset_after_; }
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);
@@ -72,6 +74,8 @@ class TRAINGRAPH_API RNN : public Recurrent {
   explicit RNN(LSTMDescriptor descriptor, RNNOptions options = {});
   RNN(std::int64_t input_size, std::int64_t hidden_size,
       std::int64_t layer_count = 1);
+  /// The input size is that of the source.
+  explicit RNN(std::int64_t hidden_size);
   ActivationDescriptor activation() const { return activation_; }
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);

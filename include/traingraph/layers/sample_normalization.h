@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "traingraph/layers/normalization.h"
@@ -55,14 +56,18 @@ class TRAINGRAPH_API InstanceNormalization : public NormalizationLayer {
   explicit InstanceNormalization(
       std::int64_t feature_channel_count,
       const InstanceNormalizationOptions& options = {});
+  /// The channels are those of the source.
+  explicit InstanceNormalization(
+      const InstanceNormalizationOptions& options = {});
 
-  std::int64_t feature_channel_count() const { return channels_; }
+  /// The count is 0 until the layer is built.
+  std::int64_t feature_channel_count() const { return size(); }
   /// Both are empty without running statistics.
-  const Tensor& mean() const& { return mean_; }
-  Tensor mean() const&& { return mean_; }
-  const Tensor& variance() const& { return variance_; }
-  Tensor variance() const&& { return variance_; }
-  float momentum() const { return momentum_; }
+  const Tensor& mean() const& { return own().mean; }
+  Tensor mean() const&& { return own().mean; }
+  const Tensor& variance() const& { return own().variance; }
+  Tensor variance() const&& { return own().variance; }
+  float momentum() const { return options_.momentum; }
 
   /// Mean, then variance, if it has them.
   std::vector<Tensor> statistics() const override;
@@ -70,10 +75,12 @@ class TRAINGRAPH_API InstanceNormalization : public NormalizationLayer {
   static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
+ protected:
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
+
  private:
-  std::int64_t channels_;
-  Tensor mean_, variance_;
-  float momentum_;
+  InstanceNormalizationOptions options_;
 };
 
 /// Normalizes each sample and group of channels of (N, C, ...) over the
@@ -84,15 +91,24 @@ class TRAINGRAPH_API GroupNormalization : public NormalizationLayer {
   GroupNormalization(std::int64_t feature_channel_count,
                      std::int64_t group_count,
                      const GroupNormalizationOptions& options = {});
+  /// The channels are those of the source.
+  explicit GroupNormalization(std::int64_t group_count,
+                              const GroupNormalizationOptions& options = {});
 
-  std::int64_t feature_channel_count() const { return channels_; }
+  /// The count is 0 until the layer is built.
+  std::int64_t feature_channel_count() const { return size(); }
   std::int64_t group_count() const { return groups_; }
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
+ protected:
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
+
  private:
-  std::int64_t channels_, groups_;
+  std::int64_t groups_;
+  GroupNormalizationOptions options_;
 };
 
 /// Normalizes over axes of these sizes, the last ones unless options say
@@ -102,16 +118,24 @@ class TRAINGRAPH_API LayerNormalization : public NormalizationLayer {
  public:
   explicit LayerNormalization(const Shape& normalized_shape,
                               const LayerNormalizationOptions& options = {});
+  /// The sizes are those that the source has on the axes of the options; none:
+  /// on its last axis.
+  explicit LayerNormalization(const LayerNormalizationOptions& options = {});
 
-  Shape normalized_shape() const { return normalized_shape_; }
+  /// The shape is empty until the layer is built.
+  Shape normalized_shape() const { return sizes(); }
   /// Axes are as given; empty: the last ones.
-  Shape axes() const { return axes_; }
+  Shape axes() const { return options_.axes; }
   /// See Layer.
   static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
+ protected:
+  Shape sizes_of(const std::vector<Shape>& sources) const override;
+  std::unique_ptr<Parts> make(const Shape& sizes) const override;
+
  private:
-  Shape normalized_shape_, axes_;
+  LayerNormalizationOptions options_;
 };
 
 }  // namespace layers

@@ -2,11 +2,13 @@
 // Weights and biases of layers: given as tensors or created.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "traingraph/enums.h"
-#include "traingraph/layer.h"
+#include "traingraph/layers/sized.h"
 #include "traingraph/tensor.h"
 
 namespace traingraph {
@@ -27,29 +29,37 @@ struct WeightOptions {
 namespace layers {
 
 /// A layer with weights and optional biases.
-class TRAINGRAPH_API WeightedLayer : public Layer {
+class TRAINGRAPH_API WeightedLayer : public SizedLayer {
  public:
-  const Tensor& weights() const& { return weights_.tensor(); }
-  Tensor weights() const&& { return weights_.tensor(); }
+  const Tensor& weights() const& { return own().weights.tensor(); }
+  Tensor weights() const&& { return own().weights.tensor(); }
   /// The tensor is empty without biases.
-  const Tensor& biases() const& { return biases_.tensor_or_none(); }
-  Tensor biases() const&& { return biases_.tensor_or_none(); }
+  const Tensor& biases() const& { return own().biases.tensor_or_none(); }
+  Tensor biases() const&& { return own().biases.tensor_or_none(); }
   /// Handles: set_updatable(false) freezes the layer's own parameter.
-  TensorParameter weights_parameter() const { return weights_; }
-  TensorParameter biases_parameter() const { return biases_; }
+  TensorParameter weights_parameter() const { return own().weights; }
+  TensorParameter biases_parameter() const { return own().biases; }
   /// Parameters are weights, then biases.
   std::vector<TensorParameter> parameters() const override;
 
  protected:
-  using Layer::Layer;
-  /// `op` is for messages; `weights_shape` is (out, in, kernel sizes ...);
-  /// `other_shape` is accepted as well and holds the same bytes.
-  void set_weights(const char* op, const WeightOptions& options,
-                   const Shape& weights_shape, const Shape& other_shape);
+  /// `op` is the class, for messages.
+  WeightedLayer(const char* op, WeightOptions options);
+  /// `weights_shape` is (out, in, kernel sizes ...); `other_shape` is accepted
+  /// as well and holds the same bytes.
+  std::unique_ptr<Parts> make_weights(const Shape& sizes,
+                                      const Shape& weights_shape,
+                                      const Shape& other_shape) const;
+  const WeightOptions& options() const { return options_; }
 
  private:
-  TensorParameter weights_;
-  TensorParameter biases_;
+  struct WeightedParts : Parts {
+    TensorParameter weights, biases;
+  };
+  const WeightedParts& own() const { return parts<WeightedParts>(); }
+
+  const char* op_;
+  WeightOptions options_;
 };
 
 }  // namespace layers

@@ -154,7 +154,7 @@ TEST(MultiheadAttention, RefusesBadOptions) {
   const D with_attention_biases{
       .model_dimension = 8, .head_count = 4, .uses_attention_biases = true};
   const BadOption cases[] = {
-      {"model_dimension", {.head_count = 4}},
+      {"model_dimension", {.model_dimension = -8, .head_count = 4}},
       {"head_count", {.model_dimension = 8}},
       {"key_dimension", {.model_dimension = 8, .head_count = 3}},
       {"key_dimension",

@@ -149,7 +149,7 @@ TEST(ConvolutionLayer, RefusesBadDescriptorsAndParameters) {
             "padding_sizes is out of range");
   EXPECT_EQ(bad([](D& d) { d.group_count = 3; }),
             "input_feature_channel_count is out of range");
-  EXPECT_EQ(bad([](D& d) { d.input_feature_channel_count = 0; }),
+  EXPECT_EQ(bad([](D& d) { d.input_feature_channel_count = -1; }),
             "input_feature_channel_count is out of range");
   EXPECT_EQ(bad([](D& d) { d.convolution_type = ConvolutionType::Depthwise; }),
             "output_feature_channel_count is out of range");

@@ -105,7 +105,7 @@ TEST(LstmLayer, RefusesOptions) {
     return error_of<InvalidArgument>([&] { LSTM layer(d); }).what;
   };
   using D = LSTMDescriptor;
-  EXPECT_EQ(refuses([](D& d) { d.input_size = 0; }),
+  EXPECT_EQ(refuses([](D& d) { d.input_size = -1; }),
             "input_size is out of range");
   EXPECT_EQ(refuses([](D& d) { d.hidden_size = 0; }),
             "hidden_size is out of range");
@@ -135,10 +135,10 @@ TEST(LstmLayer, RefusesOptions) {
 }
 
 TEST(RecurrentLayers, ErrorsNameTheClassThatWasGivenTheDescriptor) {
-  const LSTMDescriptor zero{.input_size = 0, .hidden_size = 3};
+  const LSTMDescriptor empty{.input_size = 2, .hidden_size = 0};
   const LSTMDescriptor dropping{
       .input_size = 2, .hidden_size = 3, .dropout = 0.5f};
-  for (const LSTMDescriptor& d : {zero, dropping}) {
+  for (const LSTMDescriptor& d : {empty, dropping}) {
     const auto op = [](auto make) {
       return error_of<InvalidArgument>(make).op;
     };

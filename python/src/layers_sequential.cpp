@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Chains of layers: Sequential, and Graph.sequence().
+#include <pybind11/typing.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calls.h"
+#include "errors.h"
+#include "layers.h"
+#include "lifetime.h"
+#include "traingraph/graph.h"
+#include "traingraph/layers/sequential.h"
+
+namespace traingraph::python {
+namespace {
+
+using LayerHolder = std::shared_ptr<Layer>;
+using AnyStep = py::typing::Union<Layer, py::typing::Callable<Tensor(Tensor)>>;
+
+[[noreturn]] void fail(const char* call, std::size_t index,
+                       const std::string& expected, const py::handle& item) {
+  const bool is_class = PyType_Check(item.ptr()) != 0;
+  throw CallError(ErrorInfo{
+      .op = call,
+      .what = "item " + std::to_string(index) + " has another type",
+      .expected = expected,
+      .got = describe(item),
+      .hint = is_class ? "Make one: " +
+                             item.attr("__name__").cast<std::string>() + "()."
+                       : ""});
+}
+
+/// Calls `function` with the GIL.
+Tensor call(const py::object& function, const Tensor& source) {
+  Tensor result;
+  with_gil([&] {
+    const py::object returned = function(source);
+    if (py::isinstance<Tensor>(returned)) {
+      result = returned.cast<Tensor>();
+      return;
+    }
+    throw CallError(ErrorInfo{.op = "sequence",
+                              .what = "a function returned another type",
+                              .expected = "a Tensor",
+                              .got = describe(returned),
+                              .hint = "It takes a tensor and returns one."});
+  });
+  return result;
+}
+
+SequenceStep step_of(const py::handle& item, std::size_t index) {
+  if (py::isinstance<Layer>(item)) return LayerPtr(item.cast<LayerHolder>());
+  if (PyType_Check(item.ptr()) || !PyCallable_Check(item.ptr())) {
+    fail("sequence", index, "a layer or a function of a tensor", item);
+  }
+  return TensorFunction(
+      [function = py::reinterpret_borrow<py::object>(item)](
+          const Tensor& source) { return call(function, source); });
+}
+
+std::shared_ptr<layers::Sequential> make_sequential(
+    const py::Args<Layer>& args) {
+  std::vector<LayerPtr> all;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (!py::isinstance<Layer>(args[i])) {
+      fail("Sequential", i, "a layer", args[i]);
+    }
+    all.push_back(py::object(args[i]).cast<LayerHolder>());
+  }
+  return std::make_shared<layers::Sequential>(std::move(all));
+}
+
+/// Returns the layer as Python gave it in.
+LayerHolder layer_at(const layers::Sequential& self, std::int64_t index) {
+  const auto count = static_cast<std::int64_t>(self.layers().size());
+  const std::int64_t at = index < 0 ? index + count : index;
+  if (at < 0 || at >= count) throw py::index_error("no such layer");
+  return std::const_pointer_cast<Layer>(
+      self.layers()[static_cast<std::size_t>(at)]);
+}
+
+}  // namespace
+
+void bind_sequential(py::module_& m) {
+  using Class = layers::Sequential;
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
+      m, "Sequential",
+      "Layers one after the other, as one: Graph.node() adds a node for each, "
+      "in order.\n\nThe first layer gets the sources, every other one the "
+      "first result before; loss_labels go to the last. Some may be Sequential "
+      "themselves. It is no layer of the graph: those in it are, under their "
+      "own names. len(), an index and iteration give the layers. Raises "
+      "InvalidArgument without a layer.")
+      .def(py::init(&make_sequential))
+      .def("__len__", [](const Class& self) { return self.layers().size(); })
+      .def("__getitem__", &layer_at, whole("index"))
+      .def("__iter__", [](const Class& self) -> py::typing::Iterator<Layer> {
+        py::list all;
+        for (const LayerPtr& layer : self.layers()) {
+          all.append(std::const_pointer_cast<Layer>(layer));
+        }
+        return py::iter(all);
+      });
+}
+
+void bind_sequence(Handle<Graph>& graph) {
+  graph.def(
+      "sequence",
+      [](Graph& self, const Tensor& source, const py::Args<AnyStep>& layers) {
+        std::vector<SequenceStep> steps;
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+          steps.push_back(step_of(layers[i], i));
+        }
+        return without_gil([&] { return self.sequence(source, steps); });
+      },
+      py::arg("source"),
+      "A chain of nodes: each layer gets the result before, the first one "
+      "`source`; returns the last one's. A function that takes a tensor and "
+      "returns one may stand for a layer. Without layers it is `source`. "
+      "Raises what node() raises, with the place of the layer; the nodes "
+      "before it stay.");
+}
+
+}  // namespace traingraph::python
