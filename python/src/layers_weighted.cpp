@@ -168,18 +168,18 @@ void bind_convolution(py::module_& m) {
     def_layer<WeightOptions>(type, "Convolution",
                              plain<ConvolutionDescriptor>("descriptor"),
                              py::kw_only(), weights...);
-    // Before the one with three sizes, whose kernel may come by another name.
+    // Before the one with three sizes, whose kernel may be left out.
     def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
         type, "Convolution", build_of_source,
         required("output_feature_channel_count",
                  &ConvolutionDescriptor::output_feature_channel_count),
         plain<Pair>("kernel_size"), py::kw_only(),
         row("padding", &ConvolutionWindow::padding),
-        row("strides", &ConvolutionWindow::strides),
+        row("strides", &ConvolutionDescriptor::strides),
         row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
         row("group_count", &ConvolutionDescriptor::group_count),
         row("convolution_type", &ConvolutionDescriptor::convolution_type),
-        row("stride", &ConvolutionWindow::stride), weights...);
+        weights...);
     def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
         type, "Convolution", build_of_sizes,
         required("input_feature_channel_count",

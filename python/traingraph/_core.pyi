@@ -1929,11 +1929,10 @@ class Convolution(WeightedLayer):
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "same",
-        strides: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         group_count: int = 1,
         convolution_type: ConvolutionType | str = "standard",
-        stride: collections.abc.Sequence[int] | int | None = None,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
