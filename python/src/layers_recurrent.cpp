@@ -57,10 +57,10 @@ void def_of_source(Type& type, const char* name, const Items&... items) {
 
 /// Builds a layer of sizes that are given.
 template <class Class>
-auto build_of_sizes(const char* name) {
-  return [name](const std::string& label, const LSTMDescriptor& descriptor,
-                const auto& options) {
-    require_given(name, "input_size", descriptor.input_size);
+auto build_of_sizes(const char* op) {
+  return [op](const std::string& label, const LSTMDescriptor& descriptor,
+              const auto& options) {
+    require_given(op, "input_size", descriptor.input_size);
     return make_layer<Class>(label, descriptor, options);
   };
 }
