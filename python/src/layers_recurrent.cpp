@@ -59,11 +59,11 @@ void def_of_source(Type& type, const char* name, const Items&... items) {
 
 /// Builds a layer of sizes that are given.
 template <class Class>
-auto build_of_sizes(const char* name) {
-  return [name](const std::string& own_name, const LSTMDescriptor& descriptor,
-                const auto& options) {
-    require_given(name, "input_size", descriptor.input_size);
-    return make_layer<Class>(own_name, descriptor, options);
+auto build_of_sizes(const char* op) {
+  return [op](const std::string& name, const LSTMDescriptor& descriptor,
+              const auto& options) {
+    require_given(op, "input_size", descriptor.input_size);
+    return make_layer<Class>(name, descriptor, options);
   };
 }
 
