@@ -571,12 +571,12 @@ class TensorDescriptor:
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
+    def size_bytes(self) -> int: ...
+    @property
     def sorted_sequences(self) -> bool:
         """
         Is no length above the one before? False of a tensor without sequences.
         """
-    @property
-    def size_bytes(self) -> int: ...
     @property
     def stride_bytes(self) -> tuple[int, ...]:
         """
@@ -1025,17 +1025,17 @@ class Layer:
     @property
     def is_loss(self) -> bool: ...
     @property
+    def layer_id(self) -> int:
+        """
+        Unique in the process.
+        """
+    @property
     def name(self) -> str:
         """
         Unique in its graph; errors, reports and pictures use it, and parameters are named after it: "fc.weights". Without one a layer gets its class's with its first node: "fully_connected_2". Cannot be set after that.
         """
     @name.setter
     def name(self, value: str) -> None: ...
-    @property
-    def layer_id(self) -> int:
-        """
-        Unique in the process.
-        """
     @property
     def parameters(self) -> list[TensorParameter]:
         """
@@ -1583,8 +1583,6 @@ class Reduction(Layer):
     ) -> None: ...
     @property
     def axes(self) -> tuple[int, ...]: ...
-    @property
-    def reduction_type(self) -> ReductionType: ...
 
 class PoolingDescriptor:
     """
@@ -2073,7 +2071,7 @@ class Gather(Layer):
 
 class Scatter(Layer):
     """
-    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along `axis` are those of the source ("none") or have them added ("sum").
+    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `axis` are those of the source ("none") or have them added ("sum").
 
     Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
     """
@@ -2085,11 +2083,7 @@ class Scatter(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self,
-        axis: int,
-        reduction_type: ReductionType | str = "none",
-        *,
-        name: str = "",
+        self, axis: int, reduction_type: ReductionType | str = "none", *, name: str = ""
     ) -> None: ...
     @property
     def axis(self) -> int: ...
@@ -2203,6 +2197,8 @@ class LSTMDescriptor:
         Sequences are (batch, time, features), else (time, batch, features).
         """
     @property
+    def bidirectional(self) -> bool: ...
+    @property
     def dropout(self) -> float:
         """
         The rate of dropout, in training, of the outputs of all layers but the last.
@@ -2211,8 +2207,6 @@ class LSTMDescriptor:
     def hidden_size(self) -> int: ...
     @property
     def input_size(self) -> int: ...
-    @property
-    def bidirectional(self) -> bool: ...
     @property
     def layer_count(self) -> int: ...
     @property
@@ -2420,15 +2414,15 @@ class MultiheadAttentionDescriptor:
     @property
     def dropout(self) -> float: ...
     @property
-    def uses_attention_biases(self) -> bool: ...
-    @property
-    def uses_biases(self) -> bool: ...
-    @property
     def head_count(self) -> int: ...
     @property
     def key_dimension(self) -> int: ...
     @property
     def model_dimension(self) -> int: ...
+    @property
+    def uses_attention_biases(self) -> bool: ...
+    @property
+    def uses_biases(self) -> bool: ...
     @property
     def value_dimension(self) -> int: ...
 
@@ -3790,6 +3784,24 @@ class Graph:
         """
         Appends one `batch_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
         """
+    def batch_norm_apply(
+        self,
+        x: Tensor,
+        gamma: Tensor | None,
+        beta: Tensor | None,
+        running_mean: Tensor,
+        running_variance: Tensor,
+        moments: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `batch_norm_apply` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def batch_norm_gradient(
         self,
         gradient: Tensor,
@@ -3806,6 +3818,44 @@ class Graph:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
         Appends one `batch_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_gradient_apply(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        gamma: Tensor | None,
+        moments: Tensor,
+        sums: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `batch_norm_gradient_apply` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_gradient_sums(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        moments: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `batch_norm_gradient_sums` op, which runs in `phase`: forward, gradient or update. Results: sums dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_moments(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
+        """
+        Appends one `batch_norm_moments` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def binary(
         self,
