@@ -73,6 +73,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/tensor_data.h"
     "${header_dir}/traingraph.h"
     "${header_dir}/training_graph.h"
+    "${header_dir}/training_losses.h"
     "${header_dir}/types.h"
     "${header_dir}/version.h"
     "${header_dir}/yolo_loss.h")

@@ -23,6 +23,7 @@
 #include "traingraph/schedule.h"
 #include "traingraph/tensor.h"
 #include "traingraph/training_graph.h"
+#include "traingraph/training_losses.h"
 #include "traingraph/types.h"
 #include "traingraph/version.h"
 #include "traingraph/yolo_loss.h"

@@ -20,6 +20,7 @@ from ._core import (
     MeanSquaredError,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
+    Value,
     YOLOLoss,
     YOLOLossDescriptor,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "MeanSquaredError",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
+    "Value",
     "YOLOLoss",
     "YOLOLossDescriptor",
 ]

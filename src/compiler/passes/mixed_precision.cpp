@@ -79,8 +79,10 @@ class MixedPrecision {
   /// What the floats that a node takes become; empty: they stay.
   std::optional<DataType> type_for(const Node& node) const {
     if (node.op->mixed_form == MixedForm::Widens) return DataType::Float32;
-    if (node.layer >= 0 && graph_.layers[node.layer].compute_type) {
-      return graph_.layers[node.layer].compute_type;
+    if (node.layer >= 0) {
+      const LayerInfo& layer = graph_.layers[node.layer];
+      if (layer.is_loss) return DataType::Float32;
+      if (layer.compute_type) return layer.compute_type;
     }
     const auto product = product_type(graph_.precision);
     const bool narrows = node.op->mixed_form == MixedForm::Narrows && product;
