@@ -5,6 +5,7 @@
 #include "traingraph/artefact.h"
 #include "traingraph/checkpoint.h"
 #include "traingraph/collective.h"
+#include "traingraph/ctc_loss.h"
 #include "traingraph/device.h"
 #include "traingraph/enums.h"
 #include "traingraph/error.h"

@@ -159,6 +159,7 @@ void bind_losses(py::module_& m) {
   def_layer<LossDescriptor>(
       value, "Value", row("reduction_type", &LossDescriptor::reduction_type),
       py::kw_only(), row("weight", &LossDescriptor::weight));
+  bind_ctc_loss(m);
   bind_yolo_loss(m);
 }
 

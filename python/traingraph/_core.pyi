@@ -37,6 +37,8 @@ __all__: list[str] = [
     "BatchNormalizationNode",
     "BilinearScaleNode",
     "CELU",
+    "CTC",
+    "CTCDescriptor",
     "CategoricalCrossEntropy",
     "Clamp",
     "Collective",
@@ -219,6 +221,7 @@ __all__: list[str] = [
     "Upsample",
     "UpsamplingBilinearNode",
     "UpsamplingNearestNode",
+    "Value",
     "WeightedLayer",
     "YOLOLoss",
     "YOLOLossDescriptor",
@@ -2976,6 +2979,65 @@ class KullbackLeiblerDivergence(Loss):
         label: str = "",
     ) -> None: ...
 
+class Value(Loss):
+    """
+    A loss of one's own: the elements of its one source, a result of other nodes, are the losses, which may be negative. Of what has been reduced over the batch already, reduction_type says how: "mean" also where the number has nothing to do with the batch. Takes no labels and no weights; descriptor says nothing of the type.
+    """
+    def __init__(
+        self,
+        reduction_type: ReductionType | str = "mean",
+        *,
+        weight: float = 1.0,
+        label: str = "",
+    ) -> None: ...
+
+class CTCDescriptor:
+    """
+    The options of losses.CTC.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> CTCDescriptor: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> CTCDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        reduction_type: ReductionType | str = "mean",
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        weight: float = 1.0,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def __repr__(self) -> str: ...
+    @property
+    def blank(self) -> int: ...
+    @property
+    def reduction_type(self) -> ReductionType: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def zero_infinity(self) -> bool: ...
+
+class CTC(Loss):
+    """
+    Connectionist temporal classification: -ln of the probability of all paths that read as the labels. The prediction is (N, T, C), scores of classes at each step, whose softmax is part of the loss; labels are (N, S), int32 or int64, as further loss_labels the lengths of predictions and of labels, int32 (N). Without lengths a prediction has T steps, and labels end before the first -1. "mean" divides each loss by the length of its labels first, as PyTorch does. A sample without a path has an infinite loss and NaN as gradient, with zero_infinity 0 and 0. Takes no weights. It has a ctc_descriptor; descriptor says nothing of the type.
+    """
+    @typing.overload
+    def __init__(self, descriptor: CTCDescriptor, label: str = "") -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        reduction_type: ReductionType | str = "mean",
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        weight: float = 1.0,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def ctc_descriptor(self) -> CTCDescriptor: ...
+
 class YOLOLossDescriptor:
     """
     anchor_boxes: (A, 2), the width and height of each anchor, in cells; 2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.
@@ -3813,6 +3875,24 @@ class Graph:
         """
         Appends one `batch_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
         """
+    def batch_norm_apply(
+        self,
+        x: Tensor,
+        gamma: Tensor | None,
+        beta: Tensor | None,
+        running_mean: Tensor,
+        running_variance: Tensor,
+        moments: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `batch_norm_apply` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def batch_norm_gradient(
         self,
         gradient: Tensor,
@@ -3829,6 +3909,44 @@ class Graph:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
         Appends one `batch_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_gradient_apply(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        gamma: Tensor | None,
+        moments: Tensor,
+        sums: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `batch_norm_gradient_apply` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_gradient_sums(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        moments: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `batch_norm_gradient_sums` op, which runs in `phase`: forward, gradient or update. Results: sums dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_moments(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
+        """
+        Appends one `batch_norm_moments` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def binary(
         self,
@@ -3938,6 +4056,39 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `convolution_2d_weights_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def ctc_loss(
+        self,
+        prediction: Tensor,
+        labels: Tensor,
+        lengths: Tensor | None = None,
+        label_lengths: Tensor | None = None,
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        divides_by_label_length: bool = False,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `ctc_loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def ctc_loss_gradient(
+        self,
+        gradient: Tensor,
+        prediction: Tensor,
+        labels: Tensor,
+        lengths: Tensor | None = None,
+        label_lengths: Tensor | None = None,
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        divides_by_label_length: bool = False,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `ctc_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def dropout(
         self,
@@ -5147,11 +5298,15 @@ class TrainingGraph(CompiledGraph):
     def __init__(
         self,
         graph_objects: collections.abc.Sequence[Graph],
-        loss: Loss | None = None,
+        loss: Loss
+        | Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
         optimizer: Optimizer | None = None,
     ) -> None:
         """
-        loss is applied to the last result of the last graph object; without it, losses are nodes or gradients come from the user.
+        loss: a layer, which is applied to the last result of the last graph object, or results that are to be minimized, by themselves or under names; without it, losses are nodes or gradients come from the user.
         """
     def _share(self) -> Any: ...
     def allocate_user_gradient(self, tensor: Tensor) -> Tensor:

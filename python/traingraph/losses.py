@@ -8,8 +8,10 @@ is the exact derivative of the value that is reported, reduction included.
 from __future__ import annotations
 
 from ._core import (
+    CTC,
     CategoricalCrossEntropy,
     CosineDistance,
+    CTCDescriptor,
     Hinge,
     Huber,
     KullbackLeiblerDivergence,
@@ -26,6 +28,8 @@ from ._core import (
 )
 
 __all__ = [
+    "CTC",
+    "CTCDescriptor",
     "CategoricalCrossEntropy",
     "CosineDistance",
     "Hinge",
