@@ -8,6 +8,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/c_types.h"
     "${header_dir}/checkpoint.h"
     "${header_dir}/collective.h"
+    "${header_dir}/ctc_loss.h"
     "${header_dir}/data_parallel.h"
     "${header_dir}/device.h"
     "${header_dir}/enum_table.h"
@@ -76,6 +77,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/tensor_data.h"
     "${header_dir}/traingraph.h"
     "${header_dir}/training_graph.h"
+    "${header_dir}/training_losses.h"
     "${header_dir}/types.h"
     "${header_dir}/version.h"
     "${header_dir}/yolo_loss.h")

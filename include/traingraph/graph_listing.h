@@ -46,6 +46,9 @@ struct GraphListing {
   /// The output is the last result of the last graph, before the loss; -1:
   /// none.
   int result = -1;
+  /// How each loss counts samples: "mean" or "sum"; "none" for the mean of what
+  /// is no sample.
+  std::map<std::string, std::string_view> losses;
 };
 
 }  // namespace traingraph

@@ -83,6 +83,8 @@ class TRAINGRAPH_API Loss : public Layer {
   const Tensor& class_weights() const& { return class_weights_; }
   Tensor class_weights() const&& { return class_weights_; }
   bool is_loss() const override { return true; }
+  /// Are labels its second source?
+  virtual bool takes_labels() const { return true; }
   std::vector<Tensor> extra_sources() const override;
   /// Gives the extra sources with these weights, which a graph declares.
   virtual std::vector<Tensor> extra_sources_with(const Tensor& weights) const;
@@ -126,6 +128,19 @@ TRAINGRAPH_LOSS(KullbackLeiblerDivergence);
 
 #undef TRAINGRAPH_LOSS
 #undef TRAINGRAPH_CLASS_LOSS
+
+/// A loss of one's own: the elements of its one source, a result of other
+/// nodes, are the losses, which may be negative. It uses `reduction_type` and
+/// `weight`, no other option, and takes no labels and no weights; descriptor()
+/// of the base says nothing of the type. Of what has been reduced over the
+/// batch already, `reduction_type` says how: Mean also where the number has
+/// nothing to do with the batch.
+class TRAINGRAPH_API Value : public Loss {
+ public:
+  explicit Value(LossDescriptor options = {});
+  bool takes_labels() const override { return false; }
+  void lower(LayerBuilder& builder) const override;
+};
 
 }  // namespace losses
 }  // namespace traingraph

@@ -307,7 +307,7 @@ using Attributes = std::variant<
     ReduceAttrs, ShapeAttrs, LstmAttrs, GruAttrs, SingleGateAttrs,
     TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
     PadAttrs, ScatterAttrs, EmbeddingAttrs, EmbeddingGradientAttrs, LossAttrs,
-    YoloLossAttrs, AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs,
+    YoloLossAttrs, CtcLossAttrs, AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs,
     AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs, LossScaleAttrs>;
 
 /// One entry per row of ops.inc, and host ops (src/ops/collective.cpp).

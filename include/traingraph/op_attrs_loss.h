@@ -47,4 +47,14 @@ struct YoloLossAttrs {
                     TRAINGRAPH_FIELD(maximum_iou_for_object_absence))
 };
 
+/// Connectionist temporal classification; the formula is in ctc_loss.h.
+struct CtcLossAttrs {
+  std::int64_t blank = 0;
+  bool zero_infinity = false;
+  bool divides_by_label_length = false;
+  TRAINGRAPH_FIELDS(CtcLossAttrs, TRAINGRAPH_FIELD(blank),
+                    TRAINGRAPH_FIELD(zero_infinity),
+                    TRAINGRAPH_FIELD(divides_by_label_length))
+};
+
 }  // namespace traingraph

@@ -32,6 +32,7 @@
 #include "traingraph/losses.h"
 #include "traingraph/memory.h"
 #include "traingraph/optimizers.h"
+#include "traingraph/training_losses.h"
 
 namespace traingraph {
 
@@ -298,10 +299,12 @@ struct ParameterGroup {
 
 class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
  public:
-  /// `loss` (may be null: then losses are nodes, or gradients come from the
-  /// user) is applied to the last result of the last graph object.
+  /// `loss`: a layer, which is applied to the last result of the last graph
+  /// object, or results that are to be minimized; without it losses are nodes,
+  /// or gradients come from the user. Throws InvalidArgument for what is no
+  /// result of a node of these graphs, DTypeError for one that is no float.
   explicit TrainingGraph(const std::vector<Graph>& graph_objects,
-                         std::shared_ptr<const losses::Loss> loss = nullptr,
+                         const TrainingLosses& loss = {},
                          OptimizerPtr optimizer = nullptr);
   /// Reads what export_graph() of a training graph wrote, and compiles it for
   /// `device`; training goes on bit for bit. Throws FileError,

@@ -24,6 +24,7 @@ void bind_optimizer_device_data(py::module_& m);
 void bind_tensor(py::module_& m);
 void bind_layers(py::module_& m);
 void bind_losses(py::module_& m);
+void bind_ctc_loss(py::module_& m);
 void bind_yolo_loss(py::module_& m);
 void bind_optimizers(py::module_& m);
 void bind_schedules(py::module_& m);

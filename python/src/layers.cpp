@@ -301,6 +301,7 @@ void bind_reduction(py::module_& m) {
   SimpleLayer<Class, Layer, ReductionType, Shape>::bind(
       m, "Reduction", "Reduced axes stay with size 1; no axes are all of them.",
       py::arg("reduction_type"), py::arg("axes") = py::tuple())
+      .def_property_readonly("reduction_type", &Class::reduction_type)
       .def_property_readonly("axes", &Class::axes);
 }
 

@@ -43,10 +43,13 @@ py::list to_list(const std::vector<Item>& items) {
 
 ListingObject listing(const CompiledGraph& self) {
   const GraphListing listing = without_gil([&] { return self.listing(); });
-  return ListingObject(py::dict(
-      "values"_a = to_list(listing.values), "nodes"_a = to_list(listing.nodes),
-      "inputs"_a = listing.inputs, "labels"_a = listing.labels,
-      "outputs"_a = listing.outputs, "result"_a = listing.result));
+  std::map<std::string, std::string> losses(listing.losses.begin(),
+                                            listing.losses.end());
+  return ListingObject(
+      py::dict("values"_a = to_list(listing.values),
+               "nodes"_a = to_list(listing.nodes), "inputs"_a = listing.inputs,
+               "labels"_a = listing.labels, "outputs"_a = listing.outputs,
+               "result"_a = listing.result, "losses"_a = losses));
 }
 
 }  // namespace

@@ -148,6 +148,19 @@ void bind_losses(py::module_& m) {
   bind_loss<losses::KullbackLeiblerDivergence>(
       m, "KullbackLeiblerDivergence",
       "t (ln t - y), y the logarithm of a probability; 0 where t is 0");
+  BoundClass<losses::Value, Loss, std::shared_ptr<losses::Value>> value(
+      m, "Value",
+      "A loss of one's own: the elements of its one source, a result of other "
+      "nodes, are the losses, which may be negative. Of what has been reduced "
+      "over the batch already, reduction_type says how: \"mean\" also where "
+      "the "
+      "number has nothing to do with the batch. Takes no labels and no "
+      "weights; "
+      "descriptor says nothing of the type.");
+  def_layer<LossDescriptor>(
+      value, "Value", row("reduction_type", &LossDescriptor::reduction_type),
+      py::kw_only(), row("weight", &LossDescriptor::weight));
+  bind_ctc_loss(m);
   bind_yolo_loss(m);
 }
 

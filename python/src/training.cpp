@@ -2,6 +2,7 @@
 // TrainingGraph and InferenceGraph.
 #include "device.h"
 #include "execute.h"
+#include "loss_like.h"
 #include "signature.h"
 #include "traingraph/training_graph.h"
 #include "training_state.h"
@@ -358,15 +359,16 @@ void bind_training(py::module_& m) {
                     "A graph that compiles for a device and trains.");
   training.def(
       py::init([](const std::vector<Graph>& graphs,
-                  const std::optional<std::shared_ptr<losses::Loss>>& loss,
+                  const std::optional<LossLike>& loss,
                   const std::optional<OptimizerPtr>& optimizer) {
-        return TrainingGraph(graphs, loss.value_or(nullptr),
+        return TrainingGraph(graphs, to_losses(loss),
                              optimizer.value_or(nullptr));
       }),
       py::arg("graph_objects"), py::arg("loss") = py::none(),
       py::arg("optimizer") = py::none(),
-      "loss is applied to the last result of the last graph object; without "
-      "it, losses are nodes or gradients come from the user.");
+      "loss: a layer, which is applied to the last result of the last graph "
+      "object, or results that are to be minimized, by themselves or under "
+      "names; without it, losses are nodes or gradients come from the user.");
   bind_execute(training);
   bind_gradients(training);
   bind_optimizer_methods(training);

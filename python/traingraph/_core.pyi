@@ -37,6 +37,8 @@ __all__: list[str] = [
     "BatchNormalizationNode",
     "BilinearScaleNode",
     "CELU",
+    "CTC",
+    "CTCDescriptor",
     "CategoricalCrossEntropy",
     "Clamp",
     "Collective",
@@ -221,6 +223,7 @@ __all__: list[str] = [
     "Upsample",
     "UpsamplingBilinearNode",
     "UpsamplingNearestNode",
+    "Value",
     "WeightedLayer",
     "YOLOLoss",
     "YOLOLossDescriptor",
@@ -573,12 +576,12 @@ class TensorDescriptor:
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
+    def size_bytes(self) -> int: ...
+    @property
     def sorted_sequences(self) -> bool:
         """
         Is no length above the one before? False of a tensor without sequences.
         """
-    @property
-    def size_bytes(self) -> int: ...
     @property
     def stride_bytes(self) -> tuple[int, ...]:
         """
@@ -1032,17 +1035,17 @@ class Layer:
     @property
     def is_loss(self) -> bool: ...
     @property
+    def layer_id(self) -> int:
+        """
+        Unique in the process.
+        """
+    @property
     def name(self) -> str:
         """
         Unique in its graph; errors, reports and pictures use it, and parameters are named after it: "fc.weights". Without one a layer gets its class's with its first node: "fully_connected_2". Cannot be set after that.
         """
     @name.setter
     def name(self, value: str) -> None: ...
-    @property
-    def layer_id(self) -> int:
-        """
-        Unique in the process.
-        """
     @property
     def parameters(self) -> list[TensorParameter]:
         """
@@ -1603,8 +1606,6 @@ class Reduction(Layer):
     ) -> None: ...
     @property
     def axes(self) -> tuple[int, ...]: ...
-    @property
-    def reduction_type(self) -> ReductionType: ...
 
 class PoolingDescriptor:
     """
@@ -2128,7 +2129,7 @@ class Gather(Layer):
 
 class Scatter(Layer):
     """
-    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along `axis` are those of the source ("none") or have them added ("sum").
+    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `axis` are those of the source ("none") or have them added ("sum").
 
     Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
     """
@@ -2140,11 +2141,7 @@ class Scatter(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self,
-        axis: int,
-        reduction_type: ReductionType | str = "none",
-        *,
-        name: str = "",
+        self, axis: int, reduction_type: ReductionType | str = "none", *, name: str = ""
     ) -> None: ...
     @property
     def axis(self) -> int: ...
@@ -2258,6 +2255,8 @@ class LSTMDescriptor:
         Sequences are (batch, time, features), else (time, batch, features).
         """
     @property
+    def bidirectional(self) -> bool: ...
+    @property
     def dropout(self) -> float:
         """
         The rate of dropout, in training, of the outputs of all layers but the last.
@@ -2266,8 +2265,6 @@ class LSTMDescriptor:
     def hidden_size(self) -> int: ...
     @property
     def input_size(self) -> int: ...
-    @property
-    def bidirectional(self) -> bool: ...
     @property
     def layer_count(self) -> int: ...
     @property
@@ -2549,15 +2546,15 @@ class MultiheadAttentionDescriptor:
     @property
     def dropout(self) -> float: ...
     @property
-    def uses_attention_biases(self) -> bool: ...
-    @property
-    def uses_biases(self) -> bool: ...
-    @property
     def head_count(self) -> int: ...
     @property
     def key_dimension(self) -> int: ...
     @property
     def model_dimension(self) -> int: ...
+    @property
+    def uses_attention_biases(self) -> bool: ...
+    @property
+    def uses_biases(self) -> bool: ...
     @property
     def value_dimension(self) -> int: ...
 
@@ -3126,6 +3123,65 @@ class KullbackLeiblerDivergence(Loss):
         weights: Tensor | ArrayLike | None = None,
         name: str = "",
     ) -> None: ...
+
+class Value(Loss):
+    """
+    A loss of one's own: the elements of its one source, a result of other nodes, are the losses, which may be negative. Of what has been reduced over the batch already, reduction_type says how: "mean" also where the number has nothing to do with the batch. Takes no labels and no weights; descriptor says nothing of the type.
+    """
+    def __init__(
+        self,
+        reduction_type: ReductionType | str = "mean",
+        *,
+        weight: float = 1.0,
+        name: str = "",
+    ) -> None: ...
+
+class CTCDescriptor:
+    """
+    The options of losses.CTC.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> CTCDescriptor: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> CTCDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        reduction_type: ReductionType | str = "mean",
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        weight: float = 1.0,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def __repr__(self) -> str: ...
+    @property
+    def blank(self) -> int: ...
+    @property
+    def reduction_type(self) -> ReductionType: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def zero_infinity(self) -> bool: ...
+
+class CTC(Loss):
+    """
+    Connectionist temporal classification: -ln of the probability of all paths that read as the labels. The prediction is (N, T, C), scores of classes at each step, whose softmax is part of the loss; labels are (N, S), int32 or int64, as further loss_labels the lengths of predictions and of labels, int32 (N). Without lengths a prediction has T steps, and labels end before the first -1. "mean" divides each loss by the length of its labels first, as PyTorch does. A sample without a path has an infinite loss and NaN as gradient, with zero_infinity 0 and 0. Takes no weights. It has a ctc_descriptor; descriptor says nothing of the type.
+    """
+    @typing.overload
+    def __init__(self, descriptor: CTCDescriptor, name: str = "") -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        reduction_type: ReductionType | str = "mean",
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        weight: float = 1.0,
+        name: str = "",
+    ) -> None: ...
+    @property
+    def ctc_descriptor(self) -> CTCDescriptor: ...
 
 class YOLOLossDescriptor:
     """
@@ -3964,6 +4020,24 @@ class Graph:
         """
         Appends one `batch_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
         """
+    def batch_norm_apply(
+        self,
+        x: Tensor,
+        gamma: Tensor | None,
+        beta: Tensor | None,
+        running_mean: Tensor,
+        running_variance: Tensor,
+        moments: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `batch_norm_apply` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def batch_norm_gradient(
         self,
         gradient: Tensor,
@@ -3980,6 +4054,44 @@ class Graph:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
         Appends one `batch_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_gradient_apply(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        gamma: Tensor | None,
+        moments: Tensor,
+        sums: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `batch_norm_gradient_apply` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_gradient_sums(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        moments: Tensor,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+        phase: str = "forward",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `batch_norm_gradient_sums` op, which runs in `phase`: forward, gradient or update. Results: sums dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def batch_norm_moments(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
+        """
+        Appends one `batch_norm_moments` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def binary(
         self,
@@ -4089,6 +4201,39 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `convolution_2d_weights_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def ctc_loss(
+        self,
+        prediction: Tensor,
+        labels: Tensor,
+        lengths: Tensor | None = None,
+        label_lengths: Tensor | None = None,
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        divides_by_label_length: bool = False,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `ctc_loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def ctc_loss_gradient(
+        self,
+        gradient: Tensor,
+        prediction: Tensor,
+        labels: Tensor,
+        lengths: Tensor | None = None,
+        label_lengths: Tensor | None = None,
+        *,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        divides_by_label_length: bool = False,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `ctc_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def dropout(
         self,
@@ -5306,11 +5451,15 @@ class TrainingGraph(CompiledGraph):
     def __init__(
         self,
         graph_objects: collections.abc.Sequence[Graph],
-        loss: Loss | None = None,
+        loss: Loss
+        | Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
         optimizer: Optimizer | None = None,
     ) -> None:
         """
-        loss is applied to the last result of the last graph object; without it, losses are nodes or gradients come from the user.
+        loss: a layer, which is applied to the last result of the last graph object, or results that are to be minimized, by themselves or under names; without it, losses are nodes or gradients come from the user.
         """
     def _share(self) -> Any: ...
     def allocate_user_gradient(self, tensor: Tensor) -> Tensor:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._make_error import make_error
 from .errors import StateError
@@ -17,16 +17,8 @@ __all__ = ["EpochLoss", "summed_losses"]
 
 def summed_losses(training: TrainingGraph) -> frozenset[str]:
     """Losses, by name, that add samples up; the others are means of them."""
-    listing = training._listing()
-    values = listing["values"]
-
-    def is_sum(node: dict[str, Any]) -> bool:
-        if node["op"] not in ("loss", "yolo_loss"):
-            return False
-        follows_batch = any(values[v]["batch_axis"] >= 0 for v in node["inputs"][:2])
-        return follows_batch and node["attributes"].get("reduction", "sum") == "sum"
-
-    return frozenset(node["name"] for node in listing["nodes"] if is_sum(node))
+    losses = training._listing()["losses"]
+    return frozenset(name for name, kind in losses.items() if kind == "sum")
 
 
 class EpochLoss:

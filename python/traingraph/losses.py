@@ -8,8 +8,10 @@ is the exact derivative of the value that is reported, reduction included.
 from __future__ import annotations
 
 from ._core import (
+    CTC,
     CategoricalCrossEntropy,
     CosineDistance,
+    CTCDescriptor,
     Hinge,
     Huber,
     KullbackLeiblerDivergence,
@@ -20,11 +22,14 @@ from ._core import (
     MeanSquaredError,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
+    Value,
     YOLOLoss,
     YOLOLossDescriptor,
 )
 
 __all__ = [
+    "CTC",
+    "CTCDescriptor",
     "CategoricalCrossEntropy",
     "CosineDistance",
     "Hinge",
@@ -37,6 +42,7 @@ __all__ = [
     "MeanSquaredError",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
+    "Value",
     "YOLOLoss",
     "YOLOLossDescriptor",
 ]

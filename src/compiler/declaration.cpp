@@ -96,6 +96,52 @@ void Declaration::add_graphs(const std::vector<Graph>& objects) {
   }
 }
 
+bool Declaration::is_loss(const std::string& name, const Tensor& result) const {
+  constexpr const char* kOp = "TrainingGraph";
+  const std::string node = name.empty() && result ? result.name() : name;
+  const auto require = [&](bool ok, const char* what, const char* expected,
+                           const std::string& got, const char* hint = "") {
+    if (ok) return;
+    throw InvalidArgument(ErrorInfo{.op = kOp,
+                                    .node = node,
+                                    .what = what,
+                                    .expected = expected,
+                                    .got = got,
+                                    .hint = hint});
+  };
+  require(bool(result), "there is no loss", "a result of a node", "no tensor");
+  const std::string got = "\"" + result.name() + "\"";
+  require(produces(result), "the loss is not computed by these graphs",
+          "the result of a node of a graph that is listed", got,
+          "List the graph that it is from; labels are no losses.");
+  require_readable(*this, kOp, result);
+  if (!is_float(result.data_type())) {
+    throw DTypeError(
+        ErrorInfo{.op = kOp,
+                  .node = node,
+                  .what = "a loss is a number with a gradient",
+                  .expected = names_of(kFloat),
+                  .got = std::string(to_string(result.data_type()))});
+  }
+  for (const auto& graph : graphs) {
+    std::scoped_lock lock(graph->mutex);
+    const auto found = graph->value_of.find(result.tensor_id());
+    if (found == graph->value_of.end()) continue;
+    const Value& value = graph->program.value(found->second);
+    if (value.role != Role::Result) continue;
+    const Node& maker = graph->program.node(value.producer);
+    require(maker.phase == Phase::Forward, "a gradient is no loss",
+            "the result of a forward node", got);
+    if (maker.layer < 0 || !graph->records[maker.layer].layer->is_loss()) break;
+    require(name.empty() || name == maker.name,
+            "the loss of a node has the node's name", maker.name.c_str(),
+            "\"" + name + "\"",
+            "Give the layer this label, or list it without a name.");
+    return true;
+  }
+  return false;
+}
+
 bool Declaration::has_nodes() const {
   return std::ranges::any_of(graphs, [](const auto& graph) {
     std::scoped_lock lock(graph->mutex);

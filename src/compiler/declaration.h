@@ -54,6 +54,10 @@ struct Declaration {
   // Each of these checks all of its arguments before it changes anything.
 
   void add_graphs(const std::vector<Graph>& objects);
+  /// Throws unless `result`, which the user calls `name` or nothing, is a
+  /// number with a gradient that a forward node computes. True: that node is a
+  /// loss already.
+  bool is_loss(const std::string& name, const Tensor& result) const;
   void add_inputs(const Names& more_inputs, const Names& more_labels,
                   const Names& more_label_weights);
   void add_outputs(const Names& more);

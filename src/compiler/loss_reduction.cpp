@@ -2,6 +2,7 @@
 #include "compiler/loss_reduction.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "graph/op_def.h"
 #include "ops/loss_shapes.h"
@@ -22,10 +23,47 @@ bool divides_by_labels(const LossAttrs& attrs, DataType labels) {
          are_class_indices(attrs.type, labels);
 }
 
+/// What reduces the losses of a layer: its loss op, or the Reduce that is
+/// followed by a shape and a factor (layers/loss_value.h).
+const Node& reducing_node(const Program& program, ValueId loss) {
+  const Node* node = &program.node(program.value(loss).producer);
+  while (node->op->kind == OpKind::Activation ||
+         node->op->kind == OpKind::Reshape) {
+    const NodeId before = program.value(node->inputs[0]).producer;
+    if (before < 0 || program.node(before).layer != node->layer) break;
+    node = &program.node(before);
+  }
+  return *node;
+}
+
+/// Does `value`, or anything that it is computed from, vary with the batch?
+bool depends_on_batch(const Program& program, ValueId value) {
+  std::vector<bool> is_seen(program.values().size(), false);
+  std::vector<ValueId> open{value};
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    if (id == kNoValue || is_seen[id]) continue;
+    is_seen[id] = true;
+    const Value& next = program.value(id);
+    if (next.batch) return true;
+    if (next.producer < 0) continue;
+    const Node& node = program.node(next.producer);
+    open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+  }
+  return false;
+}
+
 LossReduction reduction_of(const MergedGraph& graph, const LayerInfo& layer) {
   const Program& program = graph.program;
   const ValueId loss = graph.find(layer.results.front());
-  const Node& node = program.node(program.value(loss).producer);
+  const Node& node = reducing_node(program, loss);
+  if (const auto* reduce = std::get_if<ReduceAttrs>(&node.attrs)) {
+    const bool is_fixed =
+        !graph.batch_obstacle && !depends_on_batch(program, loss);
+    return {.type = is_fixed ? ReductionType::Mean : reduce->type,
+            .obstacle = {}};
+  }
   const bool is_known_fixed =
       !graph.batch_obstacle && !program.value(node.inputs[kPrediction]).batch;
   const auto* const attrs = std::get_if<LossAttrs>(&node.attrs);
@@ -43,6 +81,10 @@ LossReduction reduction_of(const MergedGraph& graph, const LayerInfo& layer) {
 }
 
 }  // namespace
+
+LossReduction reduction_of_loss(const MergedGraph& graph, int layer) {
+  return reduction_of(graph, graph.layers[layer]);
+}
 
 LossReduction reduction_of_losses(const MergedGraph& graph) {
   const bool takes_gradients =

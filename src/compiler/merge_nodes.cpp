@@ -257,18 +257,21 @@ class Merger {
 
   void append_loss() {
     const losses::Loss& loss = *declaration_.loss;
-    require_one_label(loss);
+    if (loss.takes_labels()) require_one_label(loss);
     if (last_result_ == kNoValue) {
       throw StateError(ErrorInfo{.op = "compile",
                                  .node = loss.name(),
                                  .what = "the graph objects have no nodes"});
     }
-    const Tensor& label = declaration_.labels.begin()->second;
     LayerRecord record;
     record.layer = declaration_.loss;
     record.name = name_of_loss();
-    std::vector<ValueId> sources{last_result_, add(label, Role::Input)};
-    record.sources = {label};
+    std::vector<ValueId> sources{last_result_};
+    if (loss.takes_labels()) {
+      const Tensor& label = declaration_.labels.begin()->second;
+      sources.push_back(add(label, Role::Input));
+      record.sources = {label};
+    }
     std::vector<Tensor> weights = loss.extra_sources();
     if (!declaration_.label_weights.empty()) {
       require_one_weights(loss);

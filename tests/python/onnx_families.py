@@ -84,7 +84,7 @@ def recurrent(net: Network, x: tg.Tensor) -> tg.Tensor:
             sources.append(graph.fill(shape=shape, value=0.25))
     if net.flag():
         sources.append(net.source((samples,), 0, "int32"))
-        net.limits[sources[-1].label] = steps + 1
+        net.limits[sources[-1].name] = steps + 1
     return graph.node(layer, sources)
 
 

@@ -77,7 +77,7 @@ def test_descriptor() -> None:
     layer = tg.layers.MultiheadAttention(descriptor, name="attend")
     assert layer.descriptor == descriptor
     assert [w.shape for w in layer.weights] == [(12, 12), (12, 12), (6, 12), (12, 6)]
-    assert layer.weights[0].label == "attend.query_weights"
+    assert layer.weights[0].name == "attend.query_weights"
     assert layer.attention_biases is None
     assert layer.attention_biases_parameters is None
     assert len(layer.weights_parameters) == len(layer.biases_parameters or []) == 4

@@ -324,7 +324,7 @@ def test_names() -> None:
     assert (h + 1).name == "add"
     assert (h + h).name == "add:2"
     assert h.mean(axis=1).name == "mean"
-    assert h[:, 0].label == "index"
+    assert h[:, 0].name == "index"
     assert (h < 1).name == "less"
 
 

@@ -202,7 +202,7 @@ def test_everything_that_is_bound_releases_the_gil(run_script: RunScript) -> Non
         "TrainingGraph summarized_dot_description released",
         "Graph layers released",
         "Graph convolution_2d released",
-        "Tensor label released",
+        "Tensor name released",
         "Execution done released",
         "NodeGraph execute released",
         "Collective all_reduce released",

@@ -388,4 +388,4 @@ def test_ops() -> None:
 def test_graph_methods_are_not_replaced_by_op_rows() -> None:
     # Same names in the op table, other arguments: Graph's are the public ones.
     for name in ("reshape", "transpose", "concatenate", "split", "select"):
-        assert "axis:" not in (getattr(tg.Graph, name).__doc__ or "")
+        assert "phase:" not in (getattr(tg.Graph, name).__doc__ or "")

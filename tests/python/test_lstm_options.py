@@ -29,7 +29,7 @@ def test_created_parameters() -> None:
     assert len(layer.parameters) == 12
     graph = tg.Graph()
     graph.node(layer, tg.Tensor((N, T, IN)))
-    assert layer.input_weights[1].label == "lstm.input_weights_2"
+    assert layer.input_weights[1].name == "lstm.input_weights_2"
     data = layer.input_weights[0].data
     assert data is not None
     bound = np.sqrt(6 / (IN + H))

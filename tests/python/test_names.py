@@ -49,7 +49,7 @@ def test_names_without_labels_follow_the_order_of_nodes() -> None:
         "fully_connected.weights",
     ]
     with pytest.raises(tg.StateError, match="part of a graph"):
-        layers[0].label = "late"
+        layers[0].name = "late"
 
 
 def test_equal_names_are_refused_with_both_places() -> None:

@@ -168,6 +168,7 @@ WITHOUT = {
     "batch_norm": "trains its statistics; the layer's options are the op's",
     "batch_norm_moments": "no attributes",
     "batch_norm_apply": "the compiler's part of batch_norm",
+    "ctc_loss": "the layer has a reduction, which the op has not",
     "yolo_loss": "the descriptor's defaults are the op's",
 }
 

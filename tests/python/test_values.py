@@ -49,6 +49,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "attention": lambda: L.MultiheadAttentionDescriptor(8, 2, dropout=0.25),
     "embedding": lambda: L.EmbeddingDescriptor(8, 2, maximum_norm=3),
     "matmul": lambda: L.MatMulDescriptor(0.5, transposes_y=True),
+    "ctc": lambda: tg.losses.CTCDescriptor("sum", blank=2),
     "loss": lambda: tg.losses.LossDescriptor("huber", "sum", delta=2),
     "tensor": lambda: tg.TensorDescriptor((2, 3), "int32"),
     "gru op": lambda: tg.GRUDescriptor(reset_after=True),

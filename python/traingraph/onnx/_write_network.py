@@ -217,6 +217,6 @@ def is_read(step: Step, result: int) -> bool:
     return step.results[result] in step.writer.read
 
 
-@exports("loss", "yolo_loss")
+@exports("loss", "yolo_loss", "ctc_loss")
 def loss(step: Step) -> None:
     raise Unmappable(f"a {step.op} is not written; declare the outputs before it")

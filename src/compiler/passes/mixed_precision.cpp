@@ -81,8 +81,10 @@ class MixedPrecision {
   std::optional<DataType> type_for(const Node& node) const {
     if (node.op->autocast_list == AutocastList::Float32)
       return DataType::Float32;
-    if (node.layer >= 0 && graph_.layers[node.layer].compute_type) {
-      return graph_.layers[node.layer].compute_type;
+    if (node.layer >= 0) {
+      const LayerInfo& layer = graph_.layers[node.layer];
+      if (layer.is_loss) return DataType::Float32;
+      if (layer.compute_type) return layer.compute_type;
     }
     const auto product = product_type(graph_.precision);
     const bool narrows =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The forward program as public data.
+#include "compiler/loss_reduction.h"
 #include "graph/op_def.h"
 #include "runtime/session/session.h"
 #include "traingraph/graph_listing.h"
@@ -63,6 +64,10 @@ GraphListing CompiledGraph::listing() const {
   listing.labels = places(graph, graph.labels);
   listing.outputs = places(graph, graph.outputs);
   listing.result = graph.result;
+  for (const int layer : graph.losses) {
+    const LossReduction reduction = reduction_of_loss(graph, layer);
+    listing.losses[graph.layers[layer].name] = to_string(reduction.type);
+  }
   return listing;
 }
 

@@ -47,10 +47,16 @@ Execution InferenceGraph::execute(DataList inputs_data,
 }
 
 TrainingGraph::TrainingGraph(const std::vector<Graph>& graph_objects,
-                             std::shared_ptr<const losses::Loss> loss,
-                             OptimizerPtr optimizer)
-    : CompiledGraph(new_session(/*trains=*/true, graph_objects, std::move(loss),
-                                std::move(optimizer))) {}
+                             const TrainingLosses& loss, OptimizerPtr optimizer)
+    : CompiledGraph(new_session(/*trains=*/true, graph_objects, loss.layer(),
+                                std::move(optimizer))) {
+  for (const auto& [name, result] : loss.results()) {
+    if (session_->declaration.is_loss(name, result)) continue;
+    auto layer = std::make_shared<losses::Value>();
+    layer->set_name(name);
+    node(std::move(layer), result);
+  }
+}
 
 OptimizerPtr TrainingGraph::optimizer() const {
   std::scoped_lock lock(session_->mutex);

@@ -226,6 +226,20 @@ std::vector<Row> layout_and_loss_rows() {
                 c.fixed({1, 2})});
        },
        on(0)},
+      {"ctc_loss",
+       [](Case& c) {
+         c.add(CtcLoss, CtcLossAttrs{},
+               {c.in({c.n, 5, 3}), c.in({c.n, 2}, 0, DataType::Int32),
+                c.in({c.n}, 0, DataType::Int32)});
+       },
+       on(0)},
+      {"ctc_loss_gradient",
+       [](Case& c) {
+         c.add(CtcLossGradient, CtcLossAttrs{},
+               {c.in({c.n}), c.in({c.n, 5, 3}),
+                c.in({c.n, 2}, 0, DataType::Int32)});
+       },
+       on(0)},
       refuses(
           "loss_with_fixed_weights",
           [=](Case& c) {

@@ -32,7 +32,7 @@ using layers::ReLU;
 // Numbers are floats and sums of at most a dozen of them, in doubles.
 constexpr double kTolerance = 1e-6;
 
-/// A result of `graph` with values 0.5, 1, 1.5 ..., labeled "h".
+/// A result of `graph` with values 0.5, 1, 1.5 ..., named "h".
 Tensor result(Graph& graph, Shape shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -106,6 +106,7 @@ void add_loss_cases(OpCases& cases, Random& random);
 void add_loss_label_cases(OpCases& cases, Random& random);
 void add_yolo_loss_cases(OpCases& cases, Random& random);
 void add_attention_cases(OpCases& cases, Random& random);
+void add_ctc_loss_cases(OpCases& cases, Random& random);
 void add_update_cases(OpCases& cases, Random& random);
 
 /// All of them. The seed is TRAINGRAPH_TEST_SEED when that is set.

@@ -22,6 +22,7 @@ DataType expected_type(const OpCase& c, std::size_t r,
       return std::get<FillAttrs>(c.attrs).data_type;
     case OpKind::Loss:
     case OpKind::YoloLoss:
+    case OpKind::CtcLoss:
     case OpKind::SquaredNorm:
     case OpKind::BatchNormMoments:
     case OpKind::BatchNormGradientSums:
@@ -40,6 +41,7 @@ DataType expected_type(const OpCase& c, std::size_t r,
     case OpKind::Select:
     case OpKind::LossGradient:
     case OpKind::YoloLossGradient:
+    case OpKind::CtcLossGradient:
       return inputs[1];
     default:
       return inputs[0];

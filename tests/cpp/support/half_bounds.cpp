@@ -130,6 +130,7 @@ bool takes_long(const Node& node, const RefTensors& inputs) {
     case OpKind::SampleNormGradient:
     case OpKind::LossGradient:
     case OpKind::YoloLossGradient:
+    case OpKind::CtcLossGradient:
     case OpKind::AttentionGradient:
       return std::ranges::any_of(inputs, [](const RefTensor& input) {
         return input.data.size() > kMaxElements;

@@ -30,6 +30,8 @@ FIRST, LAST = map(int, os.environ.get("TRAINGRAPH_RANDOM_OPS", "0:6").split(":")
 # What none of the rows runs, and where it is compared.
 OTHER_OPS = {
     "dropout": "draws other numbers than PyTorch: tests/cpp/ops",
+    "ctc_loss": "test_torch_ctc.py",
+    "ctc_loss_gradient": "test_torch_ctc.py",
     "yolo_loss": "PyTorch has none: tests/cpp/ops/loss_yolo_test.cpp",
     "yolo_loss_gradient": "PyTorch has none: tests/cpp/ops/loss_yolo_test.cpp",
     "clip_scale": "a network: test_torch_agreement.py",
