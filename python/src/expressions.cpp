@@ -25,9 +25,9 @@ using Binary = Tensor (*)(const Operand&, const Operand&);
 using Unary = Tensor (*)(const Tensor&);
 using Reduction = Tensor (*)(const Tensor&, const Shape&, bool);
 
-[[noreturn]] void fail(const Context& context, std::string what,
-                       std::string expected, std::string got,
-                       std::string hint) {
+[[noreturn]] void refuse(const Context& context, std::string what,
+                         std::string expected, std::string got,
+                         std::string hint) {
   throw InvalidArgument(ErrorInfo{.op = context.op,
                                   .node = context.node,
                                   .what = std::move(what),
@@ -176,8 +176,8 @@ void bind_equality(Handle<Tensor>& tensor, const char* name, Binary function,
         const Context context{name, name_of(self)};
         const auto operand = to_operand(other, self.data_type(), context);
         if (!operand) {
-          fail(context, "this is no operand", "a Tensor, a number or an array",
-               describe(other), {});
+          refuse(context, "this is no operand",
+                 "a Tensor, a number or an array", describe(other), {});
         }
         return without_gil([&] { return function(self, *operand); });
       },
@@ -204,8 +204,8 @@ void bind_reduction(Handle<Tensor>& tensor, const char* name,
                        bool keepdims) {
         const Context context{name, name_of(self)};
         if (axis && axis->empty()) {
-          fail(context, "axis names no axis", "one or more, or None for all",
-               "()", {});
+          refuse(context, "axis names no axis", "one or more, or None for all",
+                 "()", {});
         }
         return without_gil(
             [&] { return function(self, axis.value_or(Shape()), keepdims); });
@@ -221,8 +221,8 @@ Shape to_shape(const py::args& args, const Context& context) {
       args.size() == 1 ? py::object(args[0]) : py::object(args);
   std::vector<std::int64_t> sizes;
   if (!load_integers(source, sizes)) {
-    fail(context, "the arguments are no integers",
-         "integers, or one sequence of them", describe(source), {});
+    refuse(context, "the arguments are no integers",
+           "integers, or one sequence of them", describe(source), {});
   }
   return Shape(std::span<const std::int64_t>(sizes));
 }
@@ -244,11 +244,12 @@ Index to_index(py::handle key, const Context& context) {
       load_integers(value, position)) {
     return position.front();
   }
-  fail(context, "this is no index",
-       "integers, slices, None and ..., one for each axis", describe(key),
-       is_list ? "Elements that indices name: graph.gather(axis, x, indices); "
-                 "by a condition: graph.select([x, y], condition)."
-               : "");
+  refuse(context, "this is no index",
+         "integers, slices, None and ..., one for each axis", describe(key),
+         is_list
+             ? "Elements that indices name: graph.gather(axis, x, indices); "
+               "by a condition: graph.select([x, y], condition)."
+             : "");
 }
 
 Tensor item(const Tensor& self, const Key& key) {
@@ -265,9 +266,9 @@ Tensor item(const Tensor& self, const Key& key) {
 }
 
 bool refuse_truth(const Tensor& self) {
-  fail({"bool", name_of(self)}, "a tensor is neither true nor false", {}, {},
-       "x is y and x is None ask about handles; graph.select([x, y], "
-       "condition) chooses elements.");
+  refuse({"bool", name_of(self)}, "a tensor is neither true nor false", {}, {},
+         "x is y and x is None ask about handles; graph.select([x, y], "
+         "condition) chooses elements.");
 }
 
 void bind_shapes(Handle<Tensor>& tensor) {

@@ -35,7 +35,7 @@ py::dict to_dict(const ListedNode& node) {
 }
 
 template <class Item>
-py::list to_list(const std::vector<Item>& items) {
+py::list listed(const std::vector<Item>& items) {
   py::list list;
   for (const Item& item : items) list.append(to_dict(item));
   return list;
@@ -46,8 +46,8 @@ ListingObject listing(const CompiledGraph& self) {
   std::map<std::string, std::string> losses(listing.losses.begin(),
                                             listing.losses.end());
   return ListingObject(
-      py::dict("values"_a = to_list(listing.values),
-               "nodes"_a = to_list(listing.nodes), "inputs"_a = listing.inputs,
+      py::dict("values"_a = listed(listing.values),
+               "nodes"_a = listed(listing.nodes), "inputs"_a = listing.inputs,
                "labels"_a = listing.labels, "outputs"_a = listing.outputs,
                "result"_a = listing.result, "losses"_a = losses));
 }
