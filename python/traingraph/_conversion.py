@@ -176,6 +176,34 @@ def typed(
     return values if dtype is None else values.astype(dtype, copy=False)
 
 
+#: What asks for no values.
+_OF_SHAPES = (np.shape, np.ndim, np.size)
+
+
+def numpy_function(
+    self: object,  # noqa: ARG001 - NumPy's protocol
+    function: Any,
+    types: Any,  # noqa: ARG001
+    args: Any,
+    keywords: dict[str, Any],
+) -> Any:
+    """``Tensor.__array_function__``: NumPy's functions compute on tensors' values. They
+    would call methods of the same names otherwise, which add nodes to a graph."""
+
+    def values_of(value: Any) -> Any:
+        if isinstance(value, _core.Tensor):
+            if function in _OF_SHAPES:
+                return np.broadcast_to(np.float32(0), value.shape)
+            return np.asarray(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(values_of, value))
+        return value
+
+    return function(
+        *map(values_of, args), **{k: values_of(v) for k, v in keywords.items()}
+    )
+
+
 def _bits(array: NDArray[Any]) -> NDArray[np.uint16]:
     """Gives the bits of bfloat16 values, in one block in our byte order."""
     order = np.dtype(np.uint16).newbyteorder(array.dtype.byteorder)

@@ -727,6 +727,8 @@ class Tensor:
 
     data: contents, copied; fill: one value everywhere; initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
     """
+
+    __array_priority__: typing.ClassVar[float] = 1000.0
     @staticmethod
     def image(
         width: int,
@@ -785,11 +787,30 @@ class Tensor:
         """
         Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
         """
+    def __abs__(self) -> Tensor:
+        """
+        abs(x); its gradient at 0 is 0.
+        """
+    def __add__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x + y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
     ) -> NDArray[Any]:
         """
         numpy() for np.asarray(tensor); always a copy.
+        """
+    def __array_function__(
+        self, function: Any, types: Any, args: Any, keywords: dict[str, Any]
+    ) -> Any:
+        """
+        ``Tensor.__array_function__``: NumPy's functions compute on tensors' values. They
+            would call methods of the same names otherwise, which add nodes to a graph.
+        """
+    def __bool__(self) -> bool:
+        """
+        Raises InvalidArgument: what is compared is computed when the graph runs.
         """
     def __dlpack__(
         self,
@@ -804,6 +825,18 @@ class Tensor:
         """
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __eq__(self, other: object, /) -> bool: ...
+    def __ge__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x >= y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __getitem__(self, key: Any) -> Tensor:
+        """
+        Integers, which end their axis, slices with positive steps, None for a new axis, and `...`. Graph.gather() and Graph.select() take indices and conditions. Raises InvalidArgument.
+        """
+    def __gt__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x > y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
     def __hash__(self) -> int: ...
     @typing.overload
     def __init__(
@@ -839,9 +872,69 @@ class Tensor:
         initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
+    def __le__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x <= y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __lt__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x < y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __matmul__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x @ y: products over the last two axes; the axes before broadcast. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __mul__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x * y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __neg__(self) -> Tensor:
+        """
+        -x.
+        """
+    def __pow__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x ** y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __radd__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x + y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
     def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self) -> str: ...
+    def __rmatmul__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x @ y: products over the last two axes; the axes before broadcast. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __rmul__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x * y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __rpow__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x ** y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __rsub__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x - y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __rtruediv__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x / y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __sub__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x - y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
+    def __truediv__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x / y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
+        """
     def _share(self) -> Any: ...
+    def astype(self, data_type: DataType | DTypeLike) -> Tensor:
+        """
+        The same numbers as another type.
+        """
     def bind_and_write_data(
         self,
         data: ArrayLike | TensorData | SupportsDLPack,
@@ -875,6 +968,46 @@ class Tensor:
         """
         The reverse of quantized(): (q - bias) * scale, of a tensor of int8, uint8 or int32. type is what the new tensor holds: float32, and nothing else. Raises as quantized() does.
         """
+    def equal(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x == y of each element, Boolean. The operator == itself asks whether two handles are the same tensor: tensors are keys of dicts.
+        """
+    def exp(self) -> Tensor:
+        """
+        e to the power of each element.
+        """
+    def log(self) -> Tensor:
+        """
+        The natural logarithm.
+        """
+    def max(
+        self,
+        axis: collections.abc.Sequence[int] | int | None = None,
+        keepdims: bool = False,
+    ) -> Tensor:
+        """
+        The largest element; see sum().
+        """
+    def mean(
+        self,
+        axis: collections.abc.Sequence[int] | int | None = None,
+        keepdims: bool = False,
+    ) -> Tensor:
+        """
+        The mean; see sum().
+        """
+    def min(
+        self,
+        axis: collections.abc.Sequence[int] | int | None = None,
+        keepdims: bool = False,
+    ) -> Tensor:
+        """
+        The smallest element; see sum().
+        """
+    def not_equal(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+        """
+        x != y of each element, Boolean; see equal().
+        """
     def numpy(self, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """
         A copy of the newest values: the device's, waiting for work in flight, or the host's; as `dtype`, or of the tensor's own type. Values of bfloat16 are an array of ml_dtypes, and without that package a DTypeError, unless a dtype is asked for. Raises StateError when neither has any.
@@ -889,9 +1022,33 @@ class Tensor:
         """
         A new tensor of integers from float32; type is int8, uint8 or int32: round(x / scale) + bias, ties to even, saturated to the type; NaN becomes the bias. Of the newest values, at once: no node of a graph. scale and bias are numbers, or with `axis` have one for each index on it. Raises StateError without values, DTypeError, ShapeError, InvalidArgument.
         """
+    def relu(self) -> Tensor:
+        """
+        The larger of x and 0.
+        """
+    def reshape(self, *args: collections.abc.Sequence[int] | int) -> Tensor:
+        """
+        Same elements, other shape: reshape(64, -1) or reshape((64, -1)); one size may be -1.
+        """
     def set_data(self, data: ArrayLike) -> None:
         """
         Gives the tensor a value, wherever it is held: a parameter's copy on a device gets it between two executions; an input's counts as bound by every graph that declares it, a constant's from the next execution on. Raises ShapeError, DTypeError; StateError for results of nodes.
+        """
+    def sigmoid(self) -> Tensor:
+        """
+        1 / (1 + exp(-x)).
+        """
+    def sqrt(self) -> Tensor:
+        """
+        The square root.
+        """
+    def sum(
+        self,
+        axis: collections.abc.Sequence[int] | int | None = None,
+        keepdims: bool = False,
+    ) -> Tensor:
+        """
+        The sum over `axis`, one or several, or over all. keepdims: reduced axes stay, with size 1; what NumPy makes a scalar is (1).
         """
     def synchronize_data(self) -> None:
         """
@@ -900,6 +1057,14 @@ class Tensor:
     def synchronize_optimizer_data(self) -> None:
         """
         Device to host for the optimizer's buffers: an optimizer that is compiled later goes on from them. optimizer_data needs no such call.
+        """
+    def tanh(self) -> Tensor:
+        """
+        The hyperbolic tangent.
+        """
+    def transpose(self, *args: collections.abc.Sequence[int] | int) -> Tensor:
+        """
+        Result axis k is the k-th of these axes: transpose(0, 2, 1) or transpose((0, 2, 1)); without any the axes are reversed.
         """
     @property
     def batch_axis(self) -> int | None:
@@ -1606,6 +1771,8 @@ class Reduction(Layer):
     ) -> None: ...
     @property
     def axes(self) -> tuple[int, ...]: ...
+    @property
+    def reduction_type(self) -> ReductionType: ...
 
 class PoolingDescriptor:
     """
@@ -2825,6 +2992,7 @@ class Sequential(Layer):
     def __init__(self, *args: Layer) -> None: ...
     def __iter__(self) -> collections.abc.Iterator[Layer]: ...
     def __len__(self) -> int: ...
+    def __repr__(self) -> str: ...
 
 class LossDescriptor:
     """
@@ -4778,9 +4946,7 @@ class Graph:
         sources = [x, y]: x where `condition` is true, else y.
         """
     def sequence(
-        self,
-        source: Tensor,
-        *args: Layer | collections.abc.Callable[[Tensor], Tensor],
+        self, source: Tensor, *args: Layer | collections.abc.Callable[[Tensor], Tensor]
     ) -> Tensor:
         """
         A chain of nodes: each layer gets the result before, the first one `source`; returns the last one's. A function that takes a tensor and returns one may stand for a layer. Without layers it is `source`. Raises what node() raises, with the place of the layer; the nodes before it stay.

@@ -26,6 +26,8 @@ SIZES_OF_SOURCES = (
     "feature_channel_count",
     "input_size",
     "model_dimension",
+    "key_dimension",
+    "value_dimension",
 )
 
 Describe = Callable[[Any], list[str]]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._conversion import numpy_function
 from ._repr import defaults_of, is_default
 
 __all__ = ["install"]
@@ -94,7 +95,7 @@ def _reduce_schedule(self: Any) -> tuple[Any, ...]:
 
 
 def install() -> None:
-    """Gives every class of values what pickle asks for."""
+    """Gives every class of values what pickle asks for, and tensors what NumPy does."""
     for name, member in vars(_core).items():
         if not isinstance(member, type):
             continue
@@ -105,3 +106,5 @@ def install() -> None:
     base.__reduce__ = _reduce_optimizer
     schedule: Any = _core.Schedule
     schedule.__reduce__ = _reduce_schedule
+    tensor: Any = _core.Tensor
+    tensor.__array_function__ = numpy_function

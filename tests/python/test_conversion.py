@@ -335,6 +335,10 @@ def test_tensors_are_arrays_to_numpy(classifier: Classifier) -> None:
     assert np.asarray(tensor, np.float64).dtype == np.float64
     assert np.array(tensor, dtype="int32").dtype == np.int32
     np.testing.assert_array_equal(np.mean(tensor), values.mean())
+    np.testing.assert_array_equal(np.transpose(tensor), values.T)
+    np.testing.assert_array_equal(np.reshape(tensor, -1), values.ravel())
+    np.testing.assert_array_equal(np.stack([tensor, values]), [values, values])
+    assert np.shape(classifier.logits) == classifier.logits.shape
     np.testing.assert_array_equal(tensor.__array__(None, copy=True), values)
     with pytest.raises(ValueError, match="always copied"):
         tensor.__array__(copy=False)

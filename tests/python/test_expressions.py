@@ -329,7 +329,7 @@ def test_names() -> None:
 
 
 WRONG_INDICES: dict[str, tuple[Any, str]] = {
-    "outside": (2, "outside of axis 0: expected -2 to 1, got 2"),
+    "outside": (2, "outside of axis 0.*expected -2 to 1, got 2"),
     "too many": ((0, 0, 0), "too many indices"),
     "ellipses": ((..., 0, ...), "several ellipses"),
     "empty": (slice(2, 2), "is empty"),
@@ -439,7 +439,7 @@ def test_values_of_parameters_stay_within_reach() -> None:
 def test_expressions_are_exported(tmp_path: Any) -> None:
     """Constants are part of the file."""
     expected = compiled(lambda h: (h + ROW) / 3, X)
-    expected.export(tmp_path / "net")
+    expected.export_graph(tmp_path / "net")
     again = tg.InferenceGraph.load(tmp_path / "net", "cpu")
     got = again.execute({"x": X}).result().output("y")
     np.testing.assert_allclose(got, (X + ROW) / 3, **TOLERANCE)

@@ -223,7 +223,7 @@ def test_an_epoch_has_the_loss_of_its_samples(reduction: str) -> None:
     net, training = own(reduction)
     training.compile_optimizer(tg.optimizers.SGD(0))
     batches = [(X[:5], Y[:5]), (X[5:], Y[5:])]
-    history = tg.fit(training, batches, epochs=1, shows_progress=False)
+    history = tg.fit(training, batches, epochs=1, progress=False)
     expected = getattr(np, reduction)((X @ W.T - Y) ** 2)
     assert history.metrics["loss"][0] == pytest.approx(expected, rel=1e-5)
     del net
@@ -241,7 +241,7 @@ def test_mixed_precision_reduces_in_float32() -> None:
 def test_a_saved_graph_goes_on(tmp_path: Any) -> None:
     net, training = own("sum", 0.3)
     training.execute({"x": X}, {"y": Y})
-    training.export(tmp_path / "own")
+    training.export_graph(tmp_path / "own")
     loaded = tg.TrainingGraph.load(tmp_path / "own", "cpu")
     for each in (training, loaded):
         each.execute({"x": X}, {"y": Y})
