@@ -121,7 +121,7 @@ TEST(HugeWindowsOnTheGpu, MeanWhatTheyDoOnTheCpu) {
   average.kernel_size = {kHuge, kHuge};
   average.padding = kHalf;
   const auto expect_alike_on_both = [](OpKind op, const Attributes& attrs) {
-    const std::vector<Operand> x{{kImage, image()}};
+    const std::vector<testing::Operand> x{{kImage, image()}};
     expect_alike(run_on_gpu(op, attrs, x),
                  run_op_on(DeviceType::CPU, op, attrs, x).at(0), 1e-6);
   };
@@ -144,7 +144,7 @@ TEST(HugeWindowsOnTheGpu, CountTheirPadding) {
   attrs.kernel_size = {64, 32};
   attrs.padding = {32, 31, 16, 15};
   attrs.count_includes_padding = true;
-  const Operand x{kImage, image()};
+  const testing::Operand x{kImage, image()};
   expect_alike(run_on_gpu(OpKind::AveragePool2d, attrs, {x}),
                run_op_on(DeviceType::CPU, OpKind::AveragePool2d, attrs, {x})[0],
                1e-6);
