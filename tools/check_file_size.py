@@ -27,9 +27,7 @@ EXCEPTIONS: dict[str, str] = {
     "include/traingraph/tensor.h": "one class, the handle of all data",
     "include/traingraph/training_graph.h": "one class, the centre of the interface",
     "python/traingraph/_core.pyi": "generated",
-    "tests/cpp/layers/expressions_test.cpp": "one test for each operator and method",
     "tests/cpp/ops/error_cases.cpp": "one table of wrong shapes and attributes",
-    "tests/python/test_expressions.py": "one test for each operator and method",
 }
 
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <locale>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <utility>
 
-#include "base/format.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 
@@ -22,9 +22,17 @@ class GraphHandle : public Graph {
       : Graph(std::move(state)) {}
 };
 
+/// Six digits; what no float is shows as it was given.
+std::string text_of(double number) {
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << number;
+  return std::move(text).str();
+}
+
 std::string describe(const Operand& operand) {
   if (const auto* number = std::get_if<double>(&operand.value)) {
-    return format_value(static_cast<float>(*number));
+    return text_of(*number);
   }
   const auto& tensor = std::get<Tensor>(operand.value);
   if (!tensor) return "no tensor";
@@ -103,7 +111,8 @@ Graph Expression::find_graph() const {
 
 Tensor Expression::step(OpKind op, Attributes attributes,
                         std::vector<Tensor> inputs) {
-  return append(op, std::move(attributes), std::move(inputs), {});
+  return append(op, std::move(attributes), std::move(inputs),
+                name_ + "." + op_def(op).name);
 }
 
 Tensor Expression::result(OpKind op, Attributes attributes,
@@ -122,7 +131,7 @@ Tensor Expression::append(OpKind op, Attributes attributes,
 Tensor Expression::constant(double number, DataType type) {
   if (!holds(type, number)) {
     fail("the number is none of the other operand's type",
-         std::string(to_string(type)), format_value(static_cast<float>(number)),
+         std::string(to_string(type)), text_of(number),
          "Convert the other operand with astype().");
   }
   const auto value = static_cast<float>(number);

@@ -24,7 +24,7 @@ class Expression {
   Expression(std::string name, std::vector<Operand> operands,
              std::string symbol = {});
 
-  /// A node on the way, named after its op.
+  /// A node on the way to it: "mean.reduce".
   Tensor step(OpKind op, Attributes attributes, std::vector<Tensor> inputs);
   /// The node whose result this is.
   Tensor result(OpKind op, Attributes attributes, std::vector<Tensor> inputs);

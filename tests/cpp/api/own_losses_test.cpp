@@ -84,7 +84,7 @@ TEST(OwnLosses, NothingIsNoLoss) {
     EXPECT_EQ(none.layer(), nullptr);
     EXPECT_TRUE(none.results().empty());
   }
-  EXPECT_FALSE(own.run(TrainingGraph({own.graph}, {})).has_loss());
+  EXPECT_THROW(own.run(TrainingGraph({own.graph}, {})), StateError);
 }
 
 TEST(OwnLosses, AreResultsOfTheseGraphs) {

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""What expressions refuse, and what the errors say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import traingraph as tg
+
+ROW = np.array([1, -2, 4], np.float32)
+
+
+def result(shape: tuple[int, ...] = (2, 3), data_type: str = "float32") -> Any:
+    """Keeps its graph alive."""
+    graph = tg.Graph()
+    h = graph.node(tg.layers.ReLU(label="relu"), tg.Tensor(shape, data_type, name="x"))
+    return h, graph
+
+
+def test_other_objects_have_their_say() -> None:
+    class Mine:
+        def __radd__(self, other: object) -> str:
+            return "mine"
+
+    h, _graph = result()
+    assert h + Mine() == "mine"
+    for other in ("text", None, [1.0, 2.0, 3.0], 2j, object()):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            h + other
+        with pytest.raises(TypeError, match="not supported between"):
+            h < other  # noqa: B015
+    with pytest.raises(TypeError, match="unsupported operand"):
+        h @ 2
+    with pytest.raises(tg.InvalidArgument, match=r"equal.*'text'"):
+        h.equal("text")
+
+
+def test_there_is_no_truth() -> None:
+    h, _graph = result()
+    with pytest.raises(tg.InvalidArgument, match="neither true nor false"):
+        assert h
+    with pytest.raises(tg.InvalidArgument, match="select"):
+        0 < h < 1  # noqa: B015
+
+
+def test_a_tensor_is_no_sequence() -> None:
+    h, graph = result()
+    nodes = graph.summarized_dot_description
+    with pytest.raises(TypeError, match="not iterable"):
+        list(h)
+    with pytest.raises(TypeError, match="no len"):
+        len(h)
+    with pytest.raises(tg.CallError, match="sequence of Tensors"):
+        graph.concatenate(h)
+    with pytest.raises(tg.CallError):
+        graph.reshape(h, h)
+    assert graph.summarized_dot_description == nodes
+
+
+WRONG_INDICES: dict[str, tuple[Any, str]] = {
+    "outside": (2, "outside of axis 0.*expected -2 to 1, got 2"),
+    "too many": ((0, 0, 0), "too many indices"),
+    "ellipses": ((..., 0, ...), "several ellipses"),
+    "empty": (slice(2, 2), "is empty"),
+    "backwards": (slice(None, None, -1), "gather"),
+    "list": ([0, 1], "gather"),
+    "array": (np.array([0, 1]), "gather"),
+    "array of one": (np.array([0]), "gather"),
+    "mask": (np.array([True, False]), "select"),
+    "bool": (True, "no index.*got True"),
+    "float": (0.5, "no index.*got 0.5"),
+    "text": ("x", "no index.*got 'x'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_INDICES)
+def test_wrong_indices(name: str) -> None:
+    index, message = WRONG_INDICES[name]
+    h, _graph = result()
+    with pytest.raises(tg.InvalidArgument, match=message) as caught:
+        h[index]
+    assert caught.value.op == "index"
+
+
+def test_a_tensor_is_no_index() -> None:
+    h, _graph = result()
+    with pytest.raises(tg.InvalidArgument, match="gather"):
+        h[h > 0]
+
+
+def test_errors_name_the_operands() -> None:
+    h, graph = result()
+    image = tg.Tensor((2, 4), name="image")
+    place = r"in relu float32 \(2, 3\) \+ image float32 \(2, 4\)"
+    with pytest.raises(tg.ShapeError, match=place):
+        h + image
+    with pytest.raises(tg.ShapeError, match=r"in relu .* @ image"):
+        h @ image
+    with pytest.raises(tg.ShapeError, match=r"in relu .* - constant float32 \(4\)"):
+        h - np.zeros(4)
+    with pytest.raises(tg.InvalidArgument, match=r"axis is not an axis in mean\(relu"):
+        h.mean(axis=2)
+    with pytest.raises(tg.InvalidArgument, match="names no axis"):
+        h.mean(axis=())
+    with pytest.raises(tg.ShapeError, match=r"in reshape\(relu"):
+        h.reshape(4, 4)
+    with pytest.raises(tg.InvalidArgument, match=r"in transpose\(relu"):
+        h.transpose(0, 1, 2)
+    with pytest.raises(tg.InvalidArgument, match=r"reshape.*no integers"):
+        h.reshape(2.5)
+    del graph
+
+
+def test_the_graph_must_be_known() -> None:
+    h, graph = result()
+    g, _other = result()
+    image = tg.Tensor((2, 3), name="image")
+    with pytest.raises(tg.InvalidArgument, match=r"no operand is a result.*image") as e:
+        image / 255
+    assert "graph.node" in e.value.hint
+    for other in (ROW, image):
+        with pytest.raises(tg.InvalidArgument, match="no operand is a result"):
+            other * image
+    with pytest.raises(tg.InvalidArgument, match="different graphs"):
+        h + g
+    del graph
+    with pytest.raises(tg.StateError, match="graph of this result is gone"):
+        h + 1
+
+
+def test_a_compiled_graph_takes_no_nodes() -> None:
+    graph = tg.Graph()
+    x = tg.Tensor((2,), name="x")
+    h = graph.node(tg.layers.ReLU(), x)
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x})
+    inference.compile("cpu")
+    with pytest.raises(tg.StateError, match=r"compiled in relu float32 \(2\) \* 2"):
+        h * 2
