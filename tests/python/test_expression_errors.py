@@ -16,7 +16,7 @@ ROW = np.array([1, -2, 4], np.float32)
 def result(shape: tuple[int, ...] = (2, 3), data_type: str = "float32") -> Any:
     """Keeps its graph alive."""
     graph = tg.Graph()
-    h = graph.node(tg.layers.ReLU(label="relu"), tg.Tensor(shape, data_type, name="x"))
+    h = graph.node(tg.layers.ReLU(name="relu"), tg.Tensor(shape, data_type, name="x"))
     return h, graph
 
 

@@ -20,14 +20,14 @@ namespace {
 
 using layers::ReLU;
 
-/// A result of `graph` with values 0.5, 1, 1.5 ..., labeled "h".
+/// A result of `graph` with values 0.5, 1, 1.5 ..., named "h".
 Tensor result(Graph& graph, Shape shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = 0.5f * static_cast<float>(i + 1);
   }
   const auto layer = std::make_shared<ReLU>();
-  layer->set_label("h");
+  layer->set_name("h");
   return graph.node(layer, Tensor({.shape = shape}, values, "x"));
 }
 
