@@ -38,7 +38,7 @@ AFTER_STEPS = {"rtol": 1e-3, "atol": 1e-5}
 
 def mlp() -> Pairs:
     return [
-        (Layers.Reshape((BATCH, -1)), nn.Flatten()),
+        (Layers.Flatten(), nn.Flatten()),
         (Layers.FullyConnected(144, 32), nn.Linear(144, 32)),
         (Layers.Tanh(), nn.Tanh()),
         (Layers.FullyConnected(32, 16), nn.Linear(32, 16)),
@@ -80,7 +80,7 @@ def cnn() -> Pairs:
             nn.ConvTranspose2d(16, 8, 4, stride=2, padding=1),
         ),
         (Layers.Sigmoid(), nn.Sigmoid()),
-        (Layers.Reshape((BATCH, -1)), nn.Flatten()),
+        (Layers.Flatten(), nn.Flatten()),
         (Layers.FullyConnected(288, 10), nn.Linear(288, 10)),
     ]
 

@@ -50,7 +50,7 @@ def images(*, norm: bool, channels: int = 16) -> Callable[[], Pairs]:
                 pairs.append((layer, nn.BatchNorm2d(channels)))
             pairs.append((tg.layers.ReLU(), nn.ReLU()))
         pairs.append((tg.layers.MaxPooling(2), nn.MaxPool2d(2)))
-        pairs.append((tg.layers.Reshape((32, -1)), nn.Flatten()))
+        pairs.append((tg.layers.Flatten(), nn.Flatten()))
         size = channels * 4 * 4
         pairs.append((tg.layers.FullyConnected(size, 10), nn.Linear(size, 10)))
         return pairs

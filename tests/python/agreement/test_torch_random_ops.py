@@ -34,15 +34,21 @@ OTHER_OPS = {
     "ctc_loss_gradient": "test_torch_ctc.py",
     "yolo_loss": "PyTorch has none: tests/cpp/ops/loss_yolo_test.cpp",
     "yolo_loss_gradient": "PyTorch has none: tests/cpp/ops/loss_yolo_test.cpp",
+    **{
+        f"batch_norm_{part}": "compile() makes it of batch_norm: tests/cpp/exchange"
+        for part in ("moments", "apply", "gradient_sums", "gradient_apply")
+    },
     "clip_scale": "a network: test_torch_agreement.py",
     "accumulate_gradient": "several steps: tests/python/test_accumulation.py",
 }
 # Layers that are an op with a row: tests/python/test_op_defaults.py compares both.
+# Flatten is a reshape, of test_torch_agreement.py's networks.
 OTHER_LAYERS = {
     "Arithmetic",
     "Comparison",
     "ConstantPadding",
     "Dropout",
+    "Flatten",
     "MatMul",
     "Padding",
     "Pooling",
@@ -53,7 +59,8 @@ OTHER_LAYERS = {
     "SymmetricPadding",
     "ZeroPadding",
 }
-BASES = {"Layer", "NormalizationLayer", "Recurrent", "WeightedLayer"}
+# What layers are made of, and what is made of layers.
+BASES = {"Layer", "NormalizationLayer", "Recurrent", "Sequential", "WeightedLayer"}
 
 PARAMETERS = [(name, p) for name, row in ROWS.items() for p in row.precisions]
 ran: list[str] = []
