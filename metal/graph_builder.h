@@ -56,6 +56,8 @@ class GraphBuilder {
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   bool has(int input) const;
   T input(int input) { return read(node().inputs[input]); }
+  /// One entry of an input's first axis, which stays with size 1.
+  T entry(int input, int index);
   /// Reads the value as the node computes with it: in float32 unless
   /// computes_in_half().
   T read(ValueId value);

@@ -102,6 +102,14 @@ T GraphBuilder::read(ValueId id) {
   return wide;
 }
 
+T GraphBuilder::entry(int input, int index) {
+  return [graph_ sliceTensor:this->input(input)
+                   dimension:0
+                       start:index
+                      length:1
+                        name:name()];
+}
+
 DataType GraphBuilder::compute_type() const {
   const DataType type = result_desc().data_type;
   return upcasts_ && is_float(type) ? DataType::Float32 : type;

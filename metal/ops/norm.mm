@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Batch normalisation and its gradient, composed: tensors are folded to
 // (N, C, rest), statistics are (1, C, 1).
+#include "graph/moments.h"
 #import "metal/graph_builder.h"
 
 namespace traingraph::metal {
@@ -35,25 +36,20 @@ T identity(GraphBuilder& b, T x) {
   return [b.graph() identityWithTensor:x name:b.name()];
 }
 
-/// Rows of moments of channels (src/ops/norm.cpp), (1, C, 1).
+/// One row of channels of an input, (1, C, 1).
+T row_of(GraphBuilder& b, int input, int row) {
+  return b.reshape(b.entry(input, row), {1, b.input_shape(input)[1], 1});
+}
+
 struct Moments {
   T count, mean, rest, variance;
 };
 
-T row_of(GraphBuilder& b, int input, int row) {
-  const T x = [b.graph() sliceTensor:b.input(input)
-                           dimension:0
-                               start:row
-                              length:1
-                                name:b.name()];
-  return b.reshape(x, {1, b.input_shape(input)[1], 1});
-}
-
 Moments read_moments(GraphBuilder& b, int input) {
-  return {.count = row_of(b, input, 0),
-          .mean = row_of(b, input, 1),
-          .rest = row_of(b, input, 2),
-          .variance = row_of(b, input, 3)};
+  return {.count = row_of(b, input, kCountRow),
+          .mean = row_of(b, input, kMeanRow),
+          .rest = row_of(b, input, kRestRow),
+          .variance = row_of(b, input, kVarianceRow)};
 }
 
 T subtract_mean(GraphBuilder& b, T x, const Moments& moments) {

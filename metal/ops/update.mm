@@ -12,19 +12,10 @@ namespace {
 // Entries of the hyperparameters tensor.
 enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumHyperparameters };
 
-/// One entry of a list, shape (1).
-T entry(GraphBuilder& b, int list, int index) {
-  return [b.graph() sliceTensor:b.input(list)
-                      dimension:0
-                          start:index
-                         length:1
-                           name:b.name()];
-}
-
 /// A rate for this parameter, shape (1).
 template <class Attrs>
 T rate(GraphBuilder& b, const Attrs& attrs, int hyperparameters, int index) {
-  T rate = entry(b, hyperparameters, index);
+  T rate = b.entry(hyperparameters, index);
   return attrs.lr_scale == 1 ? rate : b.mul(rate, attrs.lr_scale);
 }
 
@@ -54,7 +45,7 @@ T rescaled_gradient(GraphBuilder& b, const Attrs& attrs, int hyperparameters) {
   if (attrs.clips_by_value) {
     T clipped =
         b.min(b.max(g, attrs.gradient_clip_min), attrs.gradient_clip_max);
-    g = b.select(b.greater(entry(b, hyperparameters, kClips), 0.0), clipped, g);
+    g = b.select(b.greater(b.entry(hyperparameters, kClips), 0.0), clipped, g);
   }
   return b.mul(g, attrs.gradient_rescale);
 }
@@ -202,7 +193,7 @@ void lower_clip_scale(GraphBuilder& b) {
   }
   // A norm that is NaN is not within, and makes NaN of all that it scales.
   T is_within = b.at_least(b.sub(double{attrs.maximum_norm}, norm), 0.0);
-  T clips = b.both(b.greater(entry(b, kHyperparameters, kClips), 0.0),
+  T clips = b.both(b.greater(b.entry(kHyperparameters, kClips), 0.0),
                    b.negate(is_within));
   T scale = b.div(double{attrs.maximum_norm}, norm);
   b.set(b.select(clips, scale, 1.0));
@@ -220,15 +211,15 @@ T expm1(GraphBuilder& b, T x) {
 T corrected_rate(GraphBuilder& b, const LossScaleAttrs& attrs,
                  T skipped_steps) {
   enum { kLossScale, kHyperparameters };
-  T given = entry(b, kHyperparameters, kCorrectedRate);
+  T given = b.entry(kHyperparameters, kCorrectedRate);
   if (attrs.beta1 == 0 && attrs.beta2 == 0) return given;
   T step =
-      b.max(b.sub(entry(b, kHyperparameters, kTimeStep), skipped_steps), 1.0);
+      b.max(b.sub(b.entry(kHyperparameters, kTimeStep), skipped_steps), 1.0);
   const auto rest = [&](float beta) {  // 1 - beta^step
     if (beta == 0) return b.scalar_like(step, 1);
     return b.neg(expm1(b, b.mul(step, std::log(double{beta}))));
   };
-  T rate = b.mul(entry(b, kHyperparameters, kLearningRate),
+  T rate = b.mul(b.entry(kHyperparameters, kLearningRate),
                  b.sqrt(rest(attrs.beta2)));
   return b.select(b.equal(skipped_steps, 0.0), given,
                   b.div(rate, rest(attrs.beta1)));
@@ -245,8 +236,8 @@ T joined(GraphBuilder& b, std::initializer_list<T> entries) {
 void lower_update_loss_scale(GraphBuilder& b) {
   enum { kLossScale, kHyperparameters, kFirstSquare };
   const auto& attrs = b.attrs<LossScaleAttrs>();
-  T factor = entry(b, kLossScale, 0), growth_counter = entry(b, kLossScale, 1),
-    skipped_steps = entry(b, kLossScale, 2), unused = entry(b, kLossScale, 3);
+  T factor = b.entry(kLossScale, 0), growth_counter = b.entry(kLossScale, 1),
+    skipped_steps = b.entry(kLossScale, 2), unused = b.entry(kLossScale, 3);
   T is_finite = nil;
   for (int i = kFirstSquare; i < b.num_inputs(); ++i) {
     // A NaN is not below infinity either.
@@ -266,15 +257,15 @@ void lower_update_loss_scale(GraphBuilder& b) {
   b.update(kLossScale,
            joined(b, {factor, growth_counter, skipped_steps, unused}));
   b.set(scale, 0);
-  b.set(joined(b, {entry(b, kHyperparameters, kLearningRate), corrected,
-                   entry(b, kHyperparameters, kClips),
-                   entry(b, kHyperparameters, kTimeStep)}),
+  b.set(joined(b, {b.entry(kHyperparameters, kLearningRate), corrected,
+                   b.entry(kHyperparameters, kClips),
+                   b.entry(kHyperparameters, kTimeStep)}),
         1);
 }
 
 void lower_accumulate_gradient(GraphBuilder& b) {
   enum { kAccumulator, kGradient, kFactors };
-  T keep = entry(b, kFactors, 0), add = entry(b, kFactors, 1);
+  T keep = b.entry(kFactors, 0), add = b.entry(kFactors, 1);
   // An accumulator that starts over may hold anything, NaN included.
   T kept =
       b.select(b.equal(keep, 0.0), 0.0, b.mul(b.input(kAccumulator), keep));

@@ -5,13 +5,13 @@
 // batch_norm in training is batch_norm_moments, then batch_norm_apply; its
 // gradient is batch_norm_gradient_sums, then batch_norm_gradient_apply. The
 // parts are for moments and sums that are not of x alone: those of samples that
-// several processes have. Moments are four rows of channels: the number of
-// samples, the mean, what float32 loses of the mean, the biased variance. Sums
+// several processes have. Moments are rows of channels (graph/moments.h), sums
 // are two: of g and of g (x - mean).
 #include <cmath>
 #include <string>
 
 #include "base/format.h"
+#include "graph/moments.h"
 #include "ops/batch_rules.h"
 #include "ops/norm_rules.h"
 #include "ops/registry.h"
@@ -111,16 +111,16 @@ void batch_norm_gradient(GradContext& ctx) {
   append_norm_gradient(ctx, OpKind::BatchNormGradient, attrs);
 }
 
-constexpr std::int64_t kNumMoments = 4, kNumSums = 2;
+constexpr std::int64_t kNumSums = 2;
 
 void batch_norm_moments_shape(ShapeContext& ctx) {
   ctx.require_rank_at_least(0, 2);
-  ctx.add_result({kNumMoments, ctx.shape(0)[1]}, DataType::Float32);
+  ctx.add_result({kNumMomentRows, ctx.shape(0)[1]}, DataType::Float32);
 }
 
 void batch_norm_apply_shape(ShapeContext& ctx) {
   batch_norm_shape(ctx);
-  ctx.require_shape(5, {kNumMoments, ctx.shape(0)[1]});
+  ctx.require_shape(5, {kNumMomentRows, ctx.shape(0)[1]});
 }
 
 /// Statistics that do not move with x have no gradient to sum up.
@@ -136,7 +136,7 @@ void batch_norm_gradient_sums_shape(ShapeContext& ctx) {
   ctx.require_rank_at_least(1, 2);
   ctx.require_same_shape(0, 1);
   const std::int64_t channels = ctx.shape(1)[1];
-  ctx.require_shape(2, {kNumMoments, channels});
+  ctx.require_shape(2, {kNumMomentRows, channels});
   ctx.add_result({kNumSums, channels}, DataType::Float32);
   ctx.add_result({channels}, DataType::Float32);
   ctx.add_result({channels}, DataType::Float32);
@@ -149,7 +149,7 @@ void batch_norm_gradient_apply_shape(ShapeContext& ctx) {
   ctx.require_same_shape(0, 1);
   const std::int64_t channels = ctx.shape(1)[1];
   if (ctx.has(2)) ctx.require_shape(2, {channels});
-  ctx.require_shape(3, {kNumMoments, channels});
+  ctx.require_shape(3, {kNumMomentRows, channels});
   ctx.require_shape(4, {kNumSums, channels});
   ctx.add_result(ctx.shape(1), ctx.data_type(1));
 }

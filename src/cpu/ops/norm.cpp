@@ -149,8 +149,9 @@ void lower_moments(NodeLowering& lowering) {
           });
           for_each_channel(plan, [&](std::int64_t c) {
             if (c >= plan.view.channels) return;
-            moments.set(c, merge_moments(plan, totals, c),
-                        static_cast<double>(plan.num_samples));
+            const Moments own = merge_moments(plan, totals, c);
+            moments.set(c, static_cast<double>(plan.num_samples), own.mean,
+                        own.variance);
           });
         };
       });
@@ -177,11 +178,11 @@ void lower_apply(NodeLowering& lowering) {
             rows = MomentRows(floats(at[moments]), plan.view.channels)] {
       for_each_channel(plan, [&](std::int64_t c) {
         if (c >= plan.view.channels) return affine.set_padding(c);
-        const Moments moments = rows.of(c);
+        const Moments moments{rows.mean(c), rows.variance(c)};
         affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
         if (mean) mean[c] = static_cast<float>(moments.mean);
-        if (variance) variance[c] = rows.variance[c];
-        if (running) running->move(c, moments, rows.count[c]);
+        if (variance) variance[c] = static_cast<float>(moments.variance);
+        if (running) running->move(c, moments, rows.count(c));
       });
       for_each_task_back(plan,
                          [&](const NormTask& task) { affine.run(plan, task); });

@@ -239,12 +239,12 @@ void lower_sums(const Lowered& lowered) {
             totals = typed<double>(at[args.totals]), sums = floats(at[sums]),
             dgamma = floats_or_null(at, args.dgamma),
             dbeta = floats_or_null(at, args.dbeta)] {
-      set_centers(plan, backward, rows.mean);
+      set_centers(plan, backward, rows.means());
       measure(plan, backward, totals);
       for_each_channel(plan, [&](std::int64_t c) {
         if (c >= channels) return;
         const Products of = merge_products(plan, totals, c);
-        const Moments all = rows.of(c);
+        const Moments all{rows.mean(c), rows.variance(c)};
         const double rest = all.mean - backward.center[c];
         const double around_mean = of.product - rest * of.gradient;
         const double deviation = std::sqrt(all.variance + epsilon);
@@ -275,11 +275,11 @@ void lower_apply(NodeLowering& norm, const NormLayout& data) {
         return [=, gamma = floats_or_null(at, args.gamma),
                 rows = MomentRows(floats(at[moments]), channels),
                 sums = floats(at[sums])] {
-          set_centers(plan, backward, rows.mean);
+          set_centers(plan, backward, rows.means());
           for_each_channel(plan, [&](std::int64_t c) {
             if (c >= channels) return backward.set(c, {}, 0, 0);
-            const Moments all = rows.of(c);
-            const double n = rows.count[c];
+            const Moments all{rows.mean(c), rows.variance(c)};
+            const double n = rows.count(c);
             const double inverse = 1 / std::sqrt(all.variance + epsilon);
             const double rest = all.mean - backward.center[c];
             backward.set(c, {sums[c] / n, 0, rest},

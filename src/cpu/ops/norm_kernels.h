@@ -8,6 +8,7 @@
 #include "cpu/ops/norm_plan.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
+#include "graph/moments.h"
 
 namespace traingraph::cpu {
 
@@ -41,30 +42,6 @@ T* typed_or_null(std::span<std::byte* const> at, int arg) {
 inline float* floats_or_null(std::span<std::byte* const> at, int arg) {
   return typed_or_null<float>(at, arg);
 }
-
-/// The rows of moments of channels: see src/ops/norm.cpp.
-struct MomentRows {
-  float *count, *mean, *rest, *variance;
-
-  MomentRows(float* at, std::int64_t channels)
-      : count(at),
-        mean(at + channels),
-        rest(mean + channels),
-        variance(rest + channels) {}
-
-  void set(std::int64_t c, const Moments& moments, double n) const {
-    count[c] = static_cast<float>(n);
-    mean[c] = static_cast<float>(moments.mean);
-    // The difference of infinities would be NaN.
-    rest[c] = moments.mean == mean[c]
-                  ? 0
-                  : static_cast<float>(moments.mean - mean[c]);
-    variance[c] = static_cast<float>(moments.variance);
-  }
-  Moments of(std::int64_t c) const {
-    return {static_cast<double>(mean[c]) + rest[c], variance[c]};
-  }
-};
 
 template <class F>
 void for_each_task(const NormPlan& plan, F&& f) {

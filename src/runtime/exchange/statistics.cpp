@@ -2,43 +2,37 @@
 #include "runtime/exchange/statistics.h"
 
 #include <cstddef>
+#include <cstdint>
 
+#include "graph/moments.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
-
 namespace {
 
 /// The formula of Chan, Golub and LeVeque for several parts has no difference
 /// of large squares.
 void merge_moments(std::span<const float> all, std::span<float> values) {
-  enum { kCount, kMean, kRest, kVariance, kNumRows };
-  const std::size_t channels = values.size() / kNumRows;
-  for (std::size_t c = 0; c < channels; ++c) {
-    const auto for_each = [&](auto&& f) {
-      for (std::size_t at = c; at < all.size(); at += values.size()) {
-        const auto row = [&](int i) -> double {
-          return all[at + i * channels];
-        };
-        f(row(kCount), row(kMean) + row(kRest), row(kVariance));
-      }
-    };
+  const auto channels =
+      static_cast<std::int64_t>(values.size()) / kNumMomentRows;
+  const MomentRows merged(values.data(), channels);
+  const auto for_each = [&](auto&& f) {
+    for (std::size_t at = 0; at < all.size(); at += values.size()) {
+      f(MomentRows(&all[at], channels));
+    }
+  };
+  for (std::int64_t c = 0; c < channels; ++c) {
     double n = 0, mean = 0, squares = 0;
-    for_each([&](double count, double own, double) {
-      n += count;
-      mean += count * own;
+    for_each([&](const auto& part) {
+      n += part.count(c);
+      mean += part.count(c) * part.mean(c);
     });
     mean /= n;
-    for_each([&](double count, double own, double variance) {
-      squares += count * (variance + (own - mean) * (own - mean));
+    for_each([&](const auto& part) {
+      const double apart = part.mean(c) - mean;
+      squares += part.count(c) * (part.variance(c) + apart * apart);
     });
-    const auto rounded = static_cast<float>(mean);
-    values[c] = static_cast<float>(n);
-    values[kMean * channels + c] = rounded;
-    // The difference of infinities would be NaN.
-    values[kRest * channels + c] =
-        mean == rounded ? 0 : static_cast<float>(mean - rounded);
-    values[kVariance * channels + c] = static_cast<float>(squares / n);
+    merged.set(c, n, mean, squares / n);
   }
 }
 

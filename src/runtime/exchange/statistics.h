@@ -12,7 +12,7 @@
 namespace traingraph {
 
 struct BoundStatistics {
-  /// Moments (src/ops/norm.cpp), or else sums.
+  /// Moments (graph/moments.h), or else sums.
   std::span<float> values;
   bool are_moments = false;
   std::string_view node;
