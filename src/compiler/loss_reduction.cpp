@@ -54,6 +54,8 @@ bool depends_on_batch(const Program& program, ValueId value) {
   return false;
 }
 
+}  // namespace
+
 LossReduction reduction_of(const MergedGraph& graph, const LayerInfo& layer) {
   const Program& program = graph.program;
   const ValueId loss = graph.find(layer.results.front());
@@ -78,12 +80,6 @@ LossReduction reduction_of(const MergedGraph& graph, const LayerInfo& layer) {
                    "that are not ignored, not by samples");
   }
   return {.type = ReductionType::Mean, .obstacle = {}};
-}
-
-}  // namespace
-
-LossReduction reduction_of_loss(const MergedGraph& graph, int layer) {
-  return reduction_of(graph, graph.layers[layer]);
 }
 
 LossReduction reduction_of_losses(const MergedGraph& graph) {

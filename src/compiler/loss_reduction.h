@@ -17,8 +17,8 @@ struct LossReduction {
   std::string obstacle;
 };
 
-/// Finds the reduction of one of them, by its layer.
-LossReduction reduction_of_loss(const MergedGraph& graph, int layer);
+/// Finds the reduction of the loss of one layer.
+LossReduction reduction_of(const MergedGraph& graph, const LayerInfo& layer);
 
 /// Finds the one reduction of all losses of a training graph. A loss that does
 /// not follow the batch goes with a mean only.

@@ -64,9 +64,9 @@ GraphListing CompiledGraph::listing() const {
   listing.labels = places(graph, graph.labels);
   listing.outputs = places(graph, graph.outputs);
   listing.result = graph.result;
-  for (const int layer : graph.losses) {
-    const LossReduction reduction = reduction_of_loss(graph, layer);
-    listing.losses[graph.layers[layer].name] = to_string(reduction.type);
+  for (const int loss : graph.losses) {
+    const LayerInfo& layer = graph.layers[loss];
+    listing.losses[layer.name] = to_string(reduction_of(graph, layer).type);
   }
   return listing;
 }
