@@ -17,17 +17,6 @@ constexpr const char* kContiguousHint =
     "It is written in place: pass numpy.empty(shape, dtype), or an array made "
     "by np.ascontiguousarray(x).";
 
-[[noreturn]] void fail(const Context& context, std::string what,
-                       std::string expected, std::string got,
-                       std::string hint) {
-  throw InvalidArgument(ErrorInfo{.op = context.op,
-                                  .node = context.node,
-                                  .what = std::move(what),
-                                  .expected = std::move(expected),
-                                  .got = std::move(got),
-                                  .hint = std::move(hint)});
-}
-
 bool has_flag(const py::array& array, int flag) {
   return (array.flags() & flag) != 0;
 }
@@ -51,10 +40,10 @@ py::array from_dlpack(py::handle source, bool is_written,
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
     if (const auto bits = bfloat16_from_dlpack(source)) return *bits;
-    fail(context, "NumPy cannot read this array",
-         "an array on the CPU, of a type that NumPy has",
-         py::str(error.value()).cast<std::string>(),
-         "Pass x.detach().cpu().float(), or an array of NumPy.");
+    refuse(context, "NumPy cannot read this array",
+           "an array on the CPU, of a type that NumPy has",
+           py::str(error.value()).cast<std::string>(),
+           "Pass x.detach().cpu().float(), or an array of NumPy.");
   }
 }
 
@@ -78,14 +67,14 @@ TensorDescriptor checked_descriptor(const py::array& array,
                                     const Context& context) {
   const TensorDescriptor descriptor = descriptor_of(array, context);
   if (!is_native(array.dtype())) {
-    fail(context, "array has foreign byte order", "native byte order",
-         py::str(array.dtype().attr("str")).cast<std::string>(),
-         "It is written in place: pass numpy.empty(shape, dtype).");
+    refuse(context, "array has foreign byte order", "native byte order",
+           py::str(array.dtype().attr("str")).cast<std::string>(),
+           "It is written in place: pass numpy.empty(shape, dtype).");
   }
   if (!has_flag(array, py::array::c_style)) {
-    fail(context, "array is not contiguous", "a C-contiguous array",
-         "strides " + py::str(array.attr("strides")).cast<std::string>(),
-         kContiguousHint);
+    refuse(context, "array is not contiguous", "a C-contiguous array",
+           "strides " + py::str(array.attr("strides")).cast<std::string>(),
+           kContiguousHint);
   }
   return descriptor;
 }
@@ -113,8 +102,8 @@ std::optional<TensorDescriptor> plain_descriptor(const py::array& array) {
 /// Valid as long as the string.
 std::string_view to_name(py::handle key, const char* op) {
   if (!PyUnicode_Check(key.ptr())) {
-    fail({op}, "names are strings", "str", type_name(key),
-         "Use the names that add_inputs and add_outputs were given.");
+    refuse({op}, "names are strings", "str", type_name(key),
+           "Use the names that add_inputs and add_outputs were given.");
   }
   return to_utf8(key, op);
 }
@@ -129,17 +118,17 @@ py::array array_or_view(py::handle source, bool is_written,
                         const Context& context) {
   if (py::isinstance<py::array>(source)) {
     if (is_masked(source)) {
-      fail(context, "the array is masked, and its mask would be lost",
-           "an array without a mask", type_name(source), "Pass x.filled(0).");
+      refuse(context, "the array is masked, and its mask would be lost",
+             "an array without a mask", type_name(source), "Pass x.filled(0).");
     }
     return py::reinterpret_borrow<py::array>(source);
   }
   if (py::hasattr(source, "__dlpack__")) {
     return from_dlpack(source, is_written, context);
   }
-  fail(context, "this is not an array", "numpy.ndarray or DLPack",
-       type_name(source),
-       "It is written in place: pass numpy.empty(shape, dtype).");
+  refuse(context, "this is not an array", "numpy.ndarray or DLPack",
+         type_name(source),
+         "It is written in place: pass numpy.empty(shape, dtype).");
 }
 
 }  // namespace
@@ -149,9 +138,10 @@ std::string_view to_utf8(py::handle text, const char* op) {
   const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (bytes) return {bytes, static_cast<std::size_t>(size)};
   PyErr_Clear();
-  fail({op}, "this is no text that UTF-8 has", "text without lone surrogates",
-       py::module_::import("builtins").attr("ascii")(text).cast<std::string>(),
-       "Of names of files, os.fsencode() makes bytes.");
+  refuse(
+      {op}, "this is no text that UTF-8 has", "text without lone surrogates",
+      py::module_::import("builtins").attr("ascii")(text).cast<std::string>(),
+      "Of names of files, os.fsencode() makes bytes.");
 }
 
 py::dict to_dict(py::handle mapping, const char* op, const char* argument) {
@@ -164,9 +154,10 @@ py::dict to_dict(py::handle mapping, const char* op, const char* argument) {
 
 py::array as_array(py::handle source, const Context& context) {
   if (py::isinstance<Tensor>(source)) {
-    fail(context, "a tensor gives copies, and what is written into one is lost",
-         "numpy.ndarray or DLPack", "a Tensor",
-         "Pass numpy.empty(shape, dtype); set_data() gives a tensor values.");
+    refuse(context,
+           "a tensor gives copies, and what is written into one is lost",
+           "numpy.ndarray or DLPack", "a Tensor",
+           "Pass numpy.empty(shape, dtype); set_data() gives a tensor values.");
   }
   return array_or_view(source, /*is_written=*/true, context);
 }
@@ -175,8 +166,8 @@ py::array as_data(py::handle source, const Context& context) {
   if (py::isinstance<Tensor>(source)) {
     const auto tensor = source.cast<Tensor>();
     if (tensor.has_data()) return newest(tensor);
-    fail(context, "the tensor has no values", "data", "a Tensor",
-         "Pass an array; results come from the ExecutionResult.");
+    refuse(context, "the tensor has no values", "data", "a Tensor",
+           "Pass an array; results come from the ExecutionResult.");
   }
   if (py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__")) {
     return array_or_view(source, /*is_written=*/false, context);
@@ -196,8 +187,8 @@ TensorData read_only_data(const py::array& array, const Context& context) {
 TensorData writable_data(const py::array& array, const Context& context) {
   TensorDescriptor descriptor = checked_descriptor(array, context);
   if (!array.writeable()) {
-    fail(context, "array is read-only", "a writable array", "a read-only one",
-         "Pass numpy.empty(shape, dtype).");
+    refuse(context, "array is read-only", "a writable array", "a read-only one",
+           "Pass numpy.empty(shape, dtype).");
   }
   TensorData data(const_cast<void*>(array.data()),
                   static_cast<std::size_t>(array.nbytes()), keep_alive(array));
@@ -240,8 +231,8 @@ Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
 }
 
 void fail_empty(const char* op, const char* name) {
-  fail({op}, std::string(name) + " are an empty list",
-       "a list of all of them, or None", "[]", {});
+  refuse({op}, std::string(name) + " are an empty list",
+         "a list of all of them, or None", "[]", {});
 }
 
 std::vector<Tensor> to_tensors(

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bindings.h"
@@ -55,6 +56,18 @@ struct Context {
   const char* op;
   std::string node = {};
 };
+
+/// Throws InvalidArgument about it.
+[[noreturn]] inline void refuse(const Context& context, std::string what,
+                                std::string expected, std::string got,
+                                std::string hint) {
+  throw InvalidArgument(ErrorInfo{.op = context.op,
+                                  .node = context.node,
+                                  .what = std::move(what),
+                                  .expected = std::move(expected),
+                                  .got = std::move(got),
+                                  .hint = std::move(hint)});
+}
 
 /// Valid as long as the str. Throws InvalidArgument for lone surrogates.
 std::string_view to_utf8(py::handle text, const char* op);

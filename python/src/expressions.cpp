@@ -25,17 +25,6 @@ using Binary = Tensor (*)(const Operand&, const Operand&);
 using Unary = Tensor (*)(const Tensor&);
 using Reduction = Tensor (*)(const Tensor&, const Shape&, bool);
 
-[[noreturn]] void refuse(const Context& context, std::string what,
-                         std::string expected, std::string got,
-                         std::string hint) {
-  throw InvalidArgument(ErrorInfo{.op = context.op,
-                                  .node = context.node,
-                                  .what = std::move(what),
-                                  .expected = std::move(expected),
-                                  .got = std::move(got),
-                                  .hint = std::move(hint)});
-}
-
 // Operands.
 
 /// Floats, and integers that a double holds.

@@ -168,31 +168,25 @@ void bind_convolution(py::module_& m) {
     def_layer<WeightOptions>(type, "Convolution",
                              plain<ConvolutionDescriptor>("descriptor"),
                              py::kw_only(), weights...);
+    const auto def_window = [&](const auto& build, const auto&... sizes) {
+      def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
+          type, "Convolution", build, sizes..., py::kw_only(),
+          row("padding", &ConvolutionWindow::padding),
+          row("strides", &ConvolutionDescriptor::strides),
+          row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
+          row("group_count", &ConvolutionDescriptor::group_count),
+          row("convolution_type", &ConvolutionDescriptor::convolution_type),
+          weights...);
+    };
+    const auto outputs =
+        required("output_feature_channel_count",
+                 &ConvolutionDescriptor::output_feature_channel_count);
     // Before the one with three sizes, whose kernel may be left out.
-    def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
-        type, "Convolution", build_of_source,
-        required("output_feature_channel_count",
-                 &ConvolutionDescriptor::output_feature_channel_count),
-        plain<Pair>("kernel_size"), py::kw_only(),
-        row("padding", &ConvolutionWindow::padding),
-        row("strides", &ConvolutionDescriptor::strides),
-        row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
-        row("group_count", &ConvolutionDescriptor::group_count),
-        row("convolution_type", &ConvolutionDescriptor::convolution_type),
-        weights...);
-    def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
-        type, "Convolution", build_of_sizes,
-        required("input_feature_channel_count",
-                 &ConvolutionDescriptor::input_feature_channel_count),
-        required("output_feature_channel_count",
-                 &ConvolutionDescriptor::output_feature_channel_count),
-        row("kernel_size", &ConvolutionWindow::kernel_size), py::kw_only(),
-        row("padding", &ConvolutionWindow::padding),
-        row("strides", &ConvolutionDescriptor::strides),
-        row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
-        row("group_count", &ConvolutionDescriptor::group_count),
-        row("convolution_type", &ConvolutionDescriptor::convolution_type),
-        weights...);
+    def_window(build_of_source, outputs, plain<Pair>("kernel_size"));
+    def_window(build_of_sizes,
+               required("input_feature_channel_count",
+                        &ConvolutionDescriptor::input_feature_channel_count),
+               outputs, row("kernel_size", &ConvolutionWindow::kernel_size));
   });
   type.def_property_readonly("descriptor", &Class::descriptor);
 }

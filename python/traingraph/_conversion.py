@@ -195,9 +195,9 @@ def numpy_function(
             if function in _OF_SHAPES:
                 return np.broadcast_to(np.float32(0), value.shape)
             return np.asarray(value)
-        if isinstance(value, (list, tuple)):
-            return type(value)(map(values_of, value))
-        return value
+        if isinstance(value, tuple):
+            return tuple(map(values_of, value))
+        return list(map(values_of, value)) if isinstance(value, list) else value
 
     return function(
         *map(values_of, args), **{k: values_of(v) for k, v in keywords.items()}

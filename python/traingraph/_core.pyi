@@ -825,7 +825,7 @@ class Tensor:
         """
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __eq__(self, other: object, /) -> bool: ...
-    def __ge__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+    def __ge__(self, other: Tensor | float | NDArray[Any]) -> Tensor:  # type: ignore[misc]
         """
         x >= y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
         """
@@ -833,7 +833,7 @@ class Tensor:
         """
         Integers, which end their axis, slices with positive steps, None for a new axis, and `...`. Graph.gather() and Graph.select() take indices and conditions. Raises InvalidArgument.
         """
-    def __gt__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+    def __gt__(self, other: Tensor | float | NDArray[Any]) -> Tensor:  # type: ignore[misc]
         """
         x > y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
         """
@@ -872,11 +872,11 @@ class Tensor:
         initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
-    def __le__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+    def __le__(self, other: Tensor | float | NDArray[Any]) -> Tensor:  # type: ignore[misc]
         """
         x <= y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
         """
-    def __lt__(self, other: Tensor | float | NDArray[Any]) -> Tensor:
+    def __lt__(self, other: Tensor | float | NDArray[Any]) -> Tensor:  # type: ignore[misc]
         """
         x < y, Boolean. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
         """
