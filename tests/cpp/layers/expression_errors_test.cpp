@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/expression_support.h"
 #include "layers/graph_state.h"
 #include "traingraph/error.h"
 #include "traingraph/expressions.h"
@@ -19,21 +20,6 @@ namespace traingraph::testing {
 namespace {
 
 using layers::ReLU;
-
-/// A result of `graph` with values 0.5, 1, 1.5 ..., named "h".
-Tensor result(Graph& graph, Shape shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = 0.5f * static_cast<float>(i + 1);
-  }
-  const auto layer = std::make_shared<ReLU>();
-  layer->set_name("h");
-  return graph.node(layer, Tensor({.shape = shape}, values, "x"));
-}
-
-Tensor constant(Shape shape, std::vector<float> values) {
-  return Tensor({.shape = shape}, values, "c", std::nullopt);
-}
 
 template <class ErrorType>
 ErrorInfo error_of(const std::function<void()>& call) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "graph/op_def.h"
+#include "layers/expression_support.h"
 #include "layers/graph_state.h"
 #include "support/reference.h"
 #include "traingraph/error.h"
@@ -27,25 +28,8 @@
 namespace traingraph::testing {
 namespace {
 
-using layers::ReLU;
-
 // Numbers are floats and sums of at most a dozen of them, in doubles.
 constexpr double kTolerance = 1e-6;
-
-/// A result of `graph` with values 0.5, 1, 1.5 ..., named "h".
-Tensor result(Graph& graph, Shape shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = 0.5f * static_cast<float>(i + 1);
-  }
-  const auto layer = std::make_shared<ReLU>();
-  layer->set_name("h");
-  return graph.node(layer, Tensor({.shape = shape}, values, "x"));
-}
-
-Tensor constant(Shape shape, std::vector<float> values) {
-  return Tensor({.shape = shape}, values, "c", std::nullopt);
-}
 
 RefTensor value_of(const Graph& graph, const Tensor& tensor) {
   const GraphState& state = *graph.state();
