@@ -116,6 +116,9 @@ CASES: dict[str, Same] = {
         for kind in ("zero", "reflect", "symmetric", "replicate", "constant")
     },
     "upsample": Same(lambda: L.Upsample((7, 9)), {"shape": (7, 9)}),
+    "reshape": Same(lambda: L.Reshape((3, -1)), {"shape": (3, -1)}),
+    "transpose": Same(lambda: L.Transpose((0, 2, 1, 3)), {"axes": (0, 2, 1, 3)}),
+    "select": Same(lambda: L.Selection(), {}, (X > 0, X, X[::-1])),
     "concatenate": Same(lambda: L.Concatenation(), {}, (X, X[::-1])),
     "gather": Same(lambda: L.Gather(1), {}, (COLUMN, POSITIONS)),
     "scatter": Same(lambda: L.Scatter(1), {}, (COLUMN, POSITIONS, COLUMN[::-1])),
@@ -157,14 +160,11 @@ CASES: dict[str, Same] = {
 # Ops that no layer has as they are, and why.
 WITHOUT = {
     "logical_not": "no attributes",
-    "select": "no attributes",
     "squared_norm": "no attributes",
     "dropout": "draws by the step, its rate is required",
     "cast": "all are required",
     "fill": "a value, its shape and type",
     "broadcast_to": "all are required",
-    "reshape": "all are required",
-    "transpose": "all are required",
     "split": "how many parts is required",
     "batch_norm": "trains its statistics; the layer's options are the op's",
     "batch_norm_moments": "no attributes",

@@ -332,8 +332,8 @@ def test_errors_name_the_input() -> None:
         graph.ops.gru(source, weight)
     with pytest.raises(tg.ShapeError, match=r"input_weight.*expected \(6, 3\)"):
         graph.ops.gru(source, weight, tg.Tensor((6, 4), batch_axis=None))
+    both = tg.ops.GRUDescriptor(bidirectional=True)
     with pytest.raises(tg.ShapeError, match=r"recurrent_weight.*bidirectional"):
-        both = tg.ops.GRUDescriptor(bidirectional=True)
         graph.ops.gru(source, weight, descriptor=both)
     full = tg.Tensor((T, N, 3 * H), batch_axis=1)
     with pytest.raises(tg.InvalidArgument, match=r"secondary bias.*reset_after"):
