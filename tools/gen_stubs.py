@@ -38,7 +38,9 @@ NOQA = "# ruff: noqa: ICN001, PYI011, PYI021, PYI029, PYI044, PYI054, RUF022\n"
 # The signatures of the extension's functions that inspect reads have no types;
 # those in the docstrings have.
 BY_DOCSTRING = """
-import inspect, runpy
+import inspect, runpy, traingraph
+for name in ("Graph", "Ops", "Tensor"):  # any attribute would do
+    del getattr(traingraph._core, name).__getattr__
 with_names = inspect.getfullargspec
 def getfullargspec(function):
     if not inspect.isfunction(function):

@@ -24,6 +24,7 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 from __future__ import annotations
 
 from . import (
+    _attributes,
     _repr,
     _values,
     callbacks,
@@ -141,5 +142,6 @@ __all__ = [
     "set_seed",
 ]
 
+_attributes.install()
 _repr.install()
 _values.install()
