@@ -155,7 +155,7 @@ def parse_sections(
     """Args:, Returns:, Raises: and Example: of calls. Napoleon as an extension would
     take the first words of a property for its type."""
     if what in {"function", "method", "class"}:
-        lines[:] = GoogleDocstring(lines, Config()).lines()
+        lines[:] = GoogleDocstring(lines, Config(napoleon_use_ivar=True)).lines()
 
 
 COLUMN = 90  # characters of a code block that the column of text has room for
