@@ -1,24 +1,38 @@
 # SPDX-License-Identifier: MIT
 """Static training graphs for Apple GPUs and every CPU.
 
-Build a graph of layers, compile it for a device, then run forward, gradient
-and optimizer update: in one call, or phase by phase, asynchronously::
+Build a graph of layers, compile it for a device, then train it: as a whole, or step
+by step, phase by phase, asynchronously.
 
-    import traingraph as tg
+    >>> import numpy as np
+    >>> import traingraph as tg
+    >>> x = tg.Tensor((8, 4), name="x")
+    >>> y = tg.Tensor((8, 2), name="y")
+    >>> graph = tg.Graph()
+    >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+    >>> training = tg.TrainingGraph(
+    ...     [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.01)
+    ... )
+    >>> training.add_inputs({"x": x}, {"y": y})
+    >>> training.add_outputs({"h": h})
+    >>> training.compile("cpu")
+    >>> points = np.random.default_rng(0).normal(size=(8, 4))
+    >>> targets = points[:, :2]
+    >>> history = tg.fit(training, (points, targets), epochs=3)
+    >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
 
-    image = tg.Tensor((64, 16), name="image")
-    label = tg.Tensor((64, 10), name="label")
-    graph = tg.Graph()
-    logits = graph.node(tg.layers.FullyConnected(16, 10), image)
+Examples in help() go on from here, those of methods from the one of their class.
 
-    training = tg.TrainingGraph(
-        [graph],
-        loss=tg.losses.SoftmaxCrossEntropy(),
-        optimizer=tg.optimizers.Adam(1e-3),
-    )
-    training.add_inputs({"image": image}, loss_labels={"label": label})
-    training.compile(device="cpu")
-    loss = training.execute({"image": x}, {"label": y}).result().loss
+Where to look:
+
+* tensors and graphs: Tensor, Graph, and what graphs are made of: layers, losses,
+  optimizers, ops
+* running: TrainingGraph, InferenceGraph, Device, Execution, ExecutionResult
+* loops: fit, evaluate, predict, History, metrics, callbacks, prefetch, parameters_of
+* what happens: MemoryReport, Report, Profile
+* several processes: mpi_collective, Collective, fixed_order
+* other formats: onnx; coming from ML Compute: mlcompute, nodes
+* what can go wrong: errors
 """
 
 from __future__ import annotations

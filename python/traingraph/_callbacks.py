@@ -47,6 +47,7 @@ class ReduceOnPlateau:
 
     Example:
         >>> slower = tg.callbacks.ReduceOnPlateau(factor=0.5, patience=3)
+        >>> data = points, targets
         >>> history = tg.fit(training, data, epochs=2, callbacks=[slower])
     """
 
@@ -76,8 +77,15 @@ class ReduceOnPlateau:
         self._epochs = 0  # since the best one, or since the rate was reduced
 
     def __call__(self, epoch: Epoch) -> None:
-        """Looks at the metrics of an epoch. Raises InvalidArgument when the monitor
-        is not among them, StateError without an optimizer or with a schedule."""
+        """Looks at the metrics of an epoch, as fit() asks it to.
+
+        Args:
+            epoch: the epoch.
+
+        Raises:
+            InvalidArgument: the monitor is not among the metrics.
+            StateError: the graph has no optimizer, or one with a schedule.
+        """
         monitor = self._monitor
         if monitor is None:
             has_validation = "validation_loss" in epoch.metrics
@@ -133,6 +141,7 @@ class MovingAverage:
 
     Example:
         >>> average = tg.callbacks.MovingAverage(decay=0.99)
+        >>> data = points, targets
         >>> history = tg.fit(training, data, on_update=average.update)
         >>> with average.apply(training):
         ...     scores = tg.evaluate(training, data)
@@ -151,7 +160,21 @@ class MovingAverage:
 
     @checked
     def update(self, training: TrainingGraph) -> None:
-        """After each update of the parameters."""
+        """Takes the parameters into the average; called after each update.
+
+        Args:
+            training: the graph.
+
+        Raises:
+            StateError: it is not compiled.
+            DTypeError: parameters are bfloat16, and ml_dtypes is not there.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> average.update(training)
+            >>> sorted(average.values)
+            ['fc.biases', 'fc.weights']
+        """
         self._updates += 1
         if self.values and self._updates % self._every:
             return
@@ -166,8 +189,22 @@ class MovingAverage:
 
     @checked
     def apply(self, training: TrainingGraph) -> Applied:
-        """Gives the graph the averages. Used in a ``with`` statement, the graph has
-        its own parameters again afterwards. Raises StateError before an update."""
+        """Gives the graph the averages.
+
+        Args:
+            training: the graph.
+
+        Returns:
+            For a ``with`` statement, after which the graph has its own parameters
+            again.
+
+        Raises:
+            StateError: there was no update.
+
+        Example:
+            >>> with average.apply(training):
+            ...     averaged = training.state_dict()
+        """
         if not self.values:
             raise StateError(
                 "[MovingAverage] there are no averages: expected a call of update() "
