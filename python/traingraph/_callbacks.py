@@ -15,6 +15,7 @@ from ._make_error import make_error
 from .errors import InvalidArgument, StateError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -31,7 +32,8 @@ class ReduceOnPlateau:
     """Multiplies the optimizer's rate when a metric no longer gets better.
 
     A callback of fit(). The optimizer has no schedule then: setting its rate is a
-    StateError with one. The rate is part of a checkpoint, what was counted is not.
+    StateError with one. The rate is part of a checkpoint; what was counted is in
+    state_dict(), for a run that goes on.
 
     Args:
         factor: what the rate is multiplied by, above 0 and below 1.
@@ -103,6 +105,24 @@ class ReduceOnPlateau:
             self._reduce(epoch.training)
             self._epochs = 0
 
+    def state_dict(self) -> dict[str, float]:
+        """The best metric and the epochs since, as numbers that JSON has room for."""
+        return {"best": self._best, "epochs": self._epochs}
+
+    @checked
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Goes on from what state_dict() returned. Raises InvalidArgument."""
+        if set(state) != {"best", "epochs"}:
+            raise make_error(
+                InvalidArgument,
+                "this is no state of a plateau",
+                op="ReduceOnPlateau",
+                node="load_state_dict",
+                expected="best, epochs",
+                got=", ".join(map(str, state)) or "nothing",
+            )
+        self._best, self._epochs = float(state["best"]), int(state["epochs"])
+
     def _reduce(self, training: TrainingGraph) -> None:
         optimizer = training.optimizer
         if optimizer is None:
@@ -143,17 +163,21 @@ class MovingAverage:
         require_number("MovingAverage", "decay", decay, least=0, below=1)
         require_count("MovingAverage", "every", every)
         self.values: Values = {}
-        """The averages by the names of state_dict(); to be kept with a checkpoint, and
-        given back to a new object."""
+        """The averages by the names of the parameters."""
         self._decay = decay
         self._every = every
-        self._updates = 0
 
     @checked
     def update(self, training: TrainingGraph) -> None:
-        """After each update of the parameters."""
-        self._updates += 1
-        if self.values and self._updates % self._every:
+        """After each update of the parameters. Raises StateError without an
+        optimizer."""
+        if training.optimizer is None:
+            raise StateError(
+                "[MovingAverage] there are no updates: expected a graph with an "
+                "optimizer."
+            )
+        updates = training.optimizer.time_step - 1  # a run that is resumed goes on
+        if self.values and updates % self._every:
             return
         state = training.state_dict()
         keep = np.float32(self._decay**self._every)
@@ -163,6 +187,15 @@ class MovingAverage:
             average = self.values.setdefault(name, value)
             if average is not value:
                 average += (1 - keep) * (value - average)
+
+    def state_dict(self) -> Values:
+        """Copies of the averages, for a run that goes on: np.savez() writes them."""
+        return {name: value.copy() for name, value in self.values.items()}
+
+    @checked
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes on from what state_dict() returned."""
+        self.values = {name: np.array(state[name], np.float32) for name in state}
 
     @checked
     def apply(self, training: TrainingGraph) -> Applied:
