@@ -317,7 +317,7 @@ def main() -> None:
 
     text = load_text()
     print(f"{len(text.train)} characters, {len(text.alphabet)} different ones")
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     writer = Writer(len(text.alphabet), options.device, options.precision)
     print(writer.training.memory)
     twin = TorchWriter(writer.training) if options.torch else None

@@ -67,7 +67,7 @@ def main() -> None:
     checkpoint = options.out / "digits.safetensors"
 
     data, test = load_data()
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     training = build(options.device, options.precision)
     metrics: dict[str, list[float]] = {}
     if options.resume:

@@ -29,7 +29,7 @@ def main() -> None:
     # As many for each rank: all do the same number of steps.
     count = len(images) // ranks.size
     own = slice(ranks.rank * count, (ranks.rank + 1) * count)
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     training = build(options.device, collective=ranks)
     start = time.perf_counter()
     tg.fit(

@@ -210,7 +210,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
 
     (train, _), (test, _) = load_data()
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     net = Network(options.device)
     history: dict[str, list[float]] = {"training": [], "held out": []}
     seconds = 0.0

@@ -116,7 +116,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
 
     data, test = load_data()
-    tg.Platform.set_rng_seed(options.seed)
+    tg.set_seed(options.seed)
     training = build(options.device, options.precision)
     print(training.memory)
     start = time.perf_counter()

@@ -76,7 +76,7 @@ def test_memory_is_what_was_predicted(digits: ModuleType, data: Any) -> None:
 def test_same_seed_same_bits(digits: ModuleType, data: Any) -> None:
     runs = []
     for seed in (3, 3, 4):
-        tg.Platform.set_rng_seed(seed)
+        tg.set_seed(seed)
         training = digits.build("cpu")
         history = tg.fit(training, data[0], progress=False)
         runs.append((history.metrics, [p.numpy() for p in training.parameters]))

@@ -98,7 +98,7 @@ def test_a_step_is_its_phases(x: Any) -> None:
     """Fused with the sum and the ReLU behind it, too."""
     states = []
     for in_phases in (True, False):
-        tg.Platform.set_rng_seed(1)
+        tg.set_seed(1)
         training, _ = make_training(
             layers.Convolution(3, 3, name="conv"), make_norm(), layers.ReLU()
         )
