@@ -121,7 +121,7 @@ TEST(ExpressionErrors, AFailureAddsNothingThatIsRead) {
   EXPECT_THROW(index(h, {5}), InvalidArgument);
   EXPECT_EQ(graph.state()->program.to_string(), before);
 
-  const Tensor counts = astype(h, DataType::Int32), flags = h > 0;
+  const Tensor counts = astype(h, DataType::Int32), flags = greater(h, 0);
   const std::string then = graph.state()->program.to_string();
   EXPECT_THROW(counts + 1, DTypeError);  // behind the node of the constant
   EXPECT_THROW(flags * constant({4}, {1, 2, 3, 4}), ShapeError);
