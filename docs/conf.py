@@ -156,15 +156,17 @@ def parse_sections(
 
 
 COLUMN = 90  # characters of a code block that the column of text has room for
+SMALL = 133  # in smaller type
 
 
 def mark_wide(_app: Sphinx, doctree: nodes.document) -> None:
     """What static/wide.css fits into a column: printed reports, which are in smaller
-    type, and tables of names in two or three columns, whose cells are below each other
-    on a phone."""
+    type, messages in one line, which are broken, and tables of names in two or three
+    columns, whose cells are below each other on a phone."""
     for block in doctree.findall(nodes.literal_block):
-        if max(map(len, block.astext().splitlines()), default=0) > COLUMN:
-            block["classes"].append("wide")
+        width = max(map(len, block.astext().splitlines()), default=0)
+        if width > COLUMN:
+            block["classes"].append("wide" if width <= SMALL else "wrapped")
     for table in doctree.findall(nodes.table):
         columns = len(list(table.findall(nodes.colspec)))
         cells = [len(entry.astext()) for entry in table.findall(nodes.entry)]

@@ -84,7 +84,8 @@ def gallery_as_markdown() -> str:
         name = page.stem
         title, _, text = read(name).cells[0].source.partition("\n")
         summary = text.strip().partition("\n\n")[0]
-        parts.append(f"## {title.lstrip('# ')}\n\n{summary} [Program](examples/{name}.md)")
+        link = f"[Program and what it prints](examples/{name}.md)"
+        parts.append(f"#{title}\n\n{summary} {link}")
         parts += [
             f"[![What {name} shows](../build/notebooks/{name}/{picture.name})"
             f"](examples/{name}.md)"
@@ -93,7 +94,7 @@ def gallery_as_markdown() -> str:
     return "\n\n".join(parts)
 
 
-def put_notebooks_in(app: Sphinx, page: str, source: list[str]) -> None:
+def put_notebooks_in(_app: Sphinx, page: str, source: list[str]) -> None:
     def text(stub: re.Match[str]) -> str:
         up = "/".join([".."] * (page.count("/") + 1))
         return notebook_as_markdown(stub[2], up) if stub[2] else gallery_as_markdown()

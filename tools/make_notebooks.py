@@ -5,7 +5,7 @@
 The notebook is the program: its docstring is the text, a paragraph at the top
 level a cell, and what it imports from files beside it stands in it, so that it runs
 anywhere. Two cells are added: the arguments, and the pictures that the program left
-in demo/. Notebook, log and pictures of NAME are in FOLDER/NAME.
+in demo/. The notebook of NAME is FOLDER/NAME/NAME.ipynb.
 """
 
 from __future__ import annotations
@@ -97,8 +97,12 @@ def notebook_of(path: Path) -> NotebookNode:
 
 def run(notebook: NotebookNode, folder: Path) -> None:
     """In the folder. Bars of progress and warnings are left out."""
-    resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, timeout=None, resources=resources).execute()
+    NotebookClient(
+        notebook,
+        timeout=None,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.metadata.clear()  # times of the clock

@@ -1,24 +1,51 @@
 # SPDX-License-Identifier: MIT
-"""Static training graphs for Apple GPUs and every CPU.
+"""Networks that train as one static graph, compiled once.
 
-Build a graph of layers, compile it for a device, then run forward, gradient
-and optimizer update: in one call, or phase by phase, asynchronously::
+The shortest program:
 
-    import traingraph as tg
+>>> import numpy as np
+>>> import traingraph as tg
+>>> points = np.random.default_rng(1).uniform(-1, 1, (1000, 2)).astype(np.float32)
+>>> inside = (np.hypot(*points.T) < 0.7).astype(np.int64)
 
-    image = tg.Tensor((64, 16), name="image")
-    label = tg.Tensor((64, 10), name="label")
-    graph = tg.Graph()
-    logits = graph.node(tg.layers.FullyConnected(16, 10), image)
+>>> x = tg.Tensor((50, 2), name="x")  # axis 0 is the batch
+>>> y = tg.Tensor((50,), "int64", name="y")
+>>> g = tg.Graph()
+>>> dense = tg.layers.FullyConnected
+>>> scores = g.sequence(x, dense(32), tg.layers.ReLU(), dense(2))
+>>> t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(0.02))
+>>> t.add_inputs({"x": x}, {"y": y})
+>>> t.add_outputs({"scores": scores})
+>>> t.compile("cpu")  # t.memory and t.report() are known from here on
+>>> history = tg.fit(t, (points, inside), epochs=20, metrics=["accuracy"])
+>>> history.metrics["accuracy"][-1] > 0.95
+True
 
-    training = tg.TrainingGraph(
-        [graph],
-        loss=tg.losses.SoftmaxCrossEntropy(),
-        optimizer=tg.optimizers.Adam(1e-3),
-    )
-    training.add_inputs({"image": image}, loss_labels={"label": label})
-    training.compile(device="cpu")
-    loss = training.execute({"image": x}, {"label": y}).result().loss
+What it is made of, each with its own help, such as help(tg.fit):
+
+* `Tensor`, an input, a label or a result; results take operators and methods, such as
+  ``h @ w + 1``, ``h[:, 0]`` and ``h.mean(axis=1)``
+* `Graph`, to which `node` and `sequence` add layers
+* `TrainingGraph` and `InferenceGraph`: declare, `compile`, `execute`, `save`
+* `fit`, `evaluate`, `predict`: the loop over batches and epochs; `prefetch`
+* `Device`, `set_num_threads`, `set_seed`: where and how it runs
+
+And by module:
+
+* `layers`: convolutions, dense, recurrent and attention layers, normalizations ...
+* `losses`: what training minimizes, beside any result of a graph
+* `optimizers`: SGD, Adam, AdamW, RMSProp, and schedules of their rates
+* `ops`: what a graph computes without parameters, as ``graph.ops.gather(...)``
+* `metrics`: the functions behind ``metrics=["accuracy"]``
+* `callbacks`: a rate that is reduced on a plateau, averages of parameters
+* `nodes`: filter nodes and their walk backward, as with MPSNN
+* `onnx`: models of ONNX as graphs that train, and graphs as models
+* `mlcompute`: names of ML Compute for which the field has others
+* `errors`: what is raised; each error says what it expected, got and what to try
+
+Read on: the docstrings of `TrainingGraph.execute`, for the step in three phases with
+gradients in between, and of `fit`; then the guides and programs in docs/ and examples/
+of the repository, of which docs/index.md is the first.
 """
 
 from __future__ import annotations
