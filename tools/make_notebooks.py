@@ -4,14 +4,15 @@
 
 The notebook is the program: its docstring is the text, a paragraph at the top
 level a cell, and what it imports from files beside it stands in it, so that it runs
-anywhere. Two cells are added: the arguments, and the pictures that the program left
-in demo/. The notebook of NAME is FOLDER/NAME/NAME.ipynb.
+anywhere. A cell is added for arguments if the program reads some, and one for pictures
+if it leaves them in demo/. The notebook of NAME is FOLDER/NAME/NAME.ipynb.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,10 +29,10 @@ PROGRAMS = Path(__file__).resolve().parent.parent / "examples" / "python"
 PICTURES = """\
 from pathlib import Path
 
-from IPython.display import Image, display
+from IPython.display import SVG, Image, display
 
-for picture in sorted(Path("demo").glob("*.png")):
-    display(Image(picture))"""
+for picture in sorted(Path("demo").glob("*.[ps][nv]g")):
+    display((SVG if picture.suffix == ".svg" else Image)(str(picture)))"""
 
 
 def is_main(node: ast.stmt) -> bool:
@@ -84,10 +85,13 @@ def notebook_of(path: Path) -> NotebookNode:
     imports: list[str] = []
     code = cells_of(path, imports)
     imports.sort(key=lambda line: not line.startswith("from __future__"))
-    arguments = f'import sys\n\nsys.argv = ["{path.name}"]  # and arguments'
+    if "import argparse" in imports:
+        code.insert(0, f'import sys\n\nsys.argv = ["{path.name}"]  # and arguments')
+    if re.search(r"\.(png|svg)\b", "".join(code)):
+        code.append(PICTURES)
     cells = [
         new_markdown_cell(f"# {title}\n\n{text}"),
-        *map(new_code_cell, ["\n".join(imports), arguments, *code, PICTURES]),
+        *map(new_code_cell, ["\n".join(imports), *code]),
     ]
     for number, cell in enumerate(cells):
         cell["id"] = f"{path.stem}-{number}"  # the same in each build

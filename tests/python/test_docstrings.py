@@ -33,6 +33,18 @@ def test_an_example_runs(documented: Any) -> None:
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
+def test_the_package_has_a_program() -> None:
+    test = doctest.DocTestParser().get_doctest(tg.__doc__ or "", {}, "tg", None, 0)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_the_package_tells_its_modules() -> None:
+    modules = {name for name in tg.__all__ if inspect.ismodule(getattr(tg, name))}
+    told = {name for name in modules if f"* `{name}`: " in (tg.__doc__ or "")}
+    assert told == modules
+
+
 @pytest.mark.parametrize("documented", LOOP, ids=lambda each: each.__name__)
 def test_every_argument_is_told(documented: Any) -> None:
     doc = inspect.getdoc(documented) or ""
