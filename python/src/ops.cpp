@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "calls.h"
 #include "casters.h"
+#include "op_docs.h"
 
 namespace traingraph::python {
 namespace {
@@ -120,25 +121,7 @@ std::string signature(const OpInfo& op) {
 }
 
 std::string documentation(const OpInfo& op) {
-  std::string text =
-      signature(op) + "\n\nAppends one `" + std::string(op.name) +
-      "` op, which runs in `phase`: forward, gradient or update.";
-  std::string mutated;
-  for (const OpInput& input : op.inputs) {
-    if (input.is_mutated) mutated += " " + std::string(input.name);
-  }
-  if (!mutated.empty()) text += " Writes its inputs" + mutated + ".";
-  if (op.results.empty()) {
-    text += " A graph refuses it: compile() appends the updates.";
-  }
-  if (op.results.size() > 1) {
-    text += " Results:";
-    for (const std::string_view result : op.results) {
-      text += " " + std::string(result);
-    }
-    text += ".";
-  }
-  return text + " Raises ShapeError, DTypeError or InvalidArgument.";
+  return signature(op) + "\n\n" + op_documentation(op);
 }
 
 }  // namespace
