@@ -7,14 +7,29 @@
 
 namespace traingraph::python {
 
+namespace {
+
+constexpr const char* kParameterGroupDoc = R"pbdoc(
+    What the optimizer does differently for some parameters.
+
+    Give groups to TrainingGraph.set_parameter_groups() before compile().
+
+    Args:
+        parameters: The parameters, as layer.weights gives them.
+        lr_scale: A factor of the optimizer's rate, and of AdamW's decay with it.
+        weight_decay: In place of the optimizer's regularization_scale, of "l1", "l2" or
+            AdamW's decay; None: as for all others.
+
+    Example:
+        >>> fc = tg.layers.FullyConnected(16, 10)
+        >>> tg.ParameterGroup([fc.biases], weight_decay=0.0).lr_scale
+        1.0
+)pbdoc";
+
+}  // namespace
+
 void bind_parameter_groups(py::module_& m) {
-  BoundClass<ParameterGroup>(
-      m, "ParameterGroup",
-      "What the optimizer does differently for some parameters; see "
-      "TrainingGraph.set_parameter_groups().\n\n"
-      "lr_scale: times the optimizer's rate, and AdamW's decay with it. "
-      "weight_decay: replaces the optimizer's regularization_scale, of L1 and "
-      "L2 or AdamW's decay; None: as all others.")
+  BoundClass<ParameterGroup>(m, "ParameterGroup", kParameterGroupDoc)
       .def(py::init([](std::vector<Tensor> parameters, float lr_scale,
                        std::optional<float> weight_decay) {
              return ParameterGroup{std::move(parameters), lr_scale,
