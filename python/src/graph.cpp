@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graph: nodes, the methods for shape layers, and looking at it.
+// Graph: nodes, and looking at it.
 #include "traingraph/graph.h"
 
 #include <pybind11/stl.h>
@@ -44,7 +44,6 @@ constexpr const char* kNodeDoc =
 }  // namespace
 
 void bind_graph(py::module_& m) {
-  bind_recurrent_descriptors(m);
   Handle<Graph> graph(
       m, "Graph",
       "Which layer consumes which tensors. Training and inference graphs made "
@@ -64,66 +63,9 @@ void bind_graph(py::module_& m) {
            py::arg("loss_labels") = py::none(), kNodeDoc);
   bind_sequence(graph);
   graph
-      .def(
-          "reshape",
-          [](Graph& self, const Shape& shape, const Tensor& source) {
-            return without_gil([&] { return self.reshape(shape, source); });
-          },
-          py::arg("shape"), py::arg("source"),
-          "Same elements, other shape; one size may be -1.")
-      .def(
-          "transpose",
-          [](Graph& self, const Shape& axes, const Tensor& source) {
-            return without_gil([&] { return self.transpose(axes, source); });
-          },
-          py::arg("axes"), py::arg("source"),
-          "Result axis k is source axis axes[k].")
-      .def("concatenate", &Graph::concatenate, py::arg("sources"),
-           whole("axis") = 1)
-      .def(
-          "split",
-          [](Graph& self, const Tensor& source, std::int64_t count,
-             std::int64_t axis) {
-            return without_gil([&] { return self.split(source, count, axis); });
-          },
-          py::arg("source"), whole("split_count"), whole("axis"),
-          "Parts of ceil(size / split_count); the last may be smaller.")
-      .def(
-          "split",
-          [](Graph& self, const Tensor& source, const Shape& lengths,
-             std::int64_t axis) {
-            return without_gil(
-                [&] { return self.split(source, lengths, axis); });
-          },
-          py::arg("source"), py::arg("split_section_lengths"), whole("axis"),
-          "Parts of these lengths.")
-      .def("select", &Graph::select, py::arg("sources"), py::arg("condition"),
-           "sources = [x, y]: x where `condition` is true, else y.")
-      .def(
-          "gather",
-          [](Graph& self, std::int64_t axis, const Tensor& source,
-             const Tensor& indices) {
-            return without_gil(
-                [&] { return self.gather(axis, source, indices); });
-          },
-          whole("axis"), py::arg("source"), py::arg("indices"),
-          "The elements of `source` that `indices` name; see layers.Gather.")
-      .def(
-          "scatter",
-          [](Graph& self, std::int64_t axis, const Tensor& source,
-             const Tensor& indices, const Tensor& copy_from,
-             ReductionType reduction_type) {
-            return without_gil([&] {
-              return self.scatter(axis, source, indices, copy_from,
-                                  reduction_type);
-            });
-          },
-          whole("axis"), py::arg("source"), py::arg("indices"),
-          py::arg("copy_from"), py::arg("reduction_type") = "none",
-          "A copy of `copy_from` with those of `source` where `indices` name; "
-          "see layers.Scatter.");
-  bind_recurrent_ops(graph);
-  graph
+      .def_property_readonly(
+          "ops", [](const Graph& self) { return Ops{self}; },
+          "Ops that add a node to this graph: graph.ops.softmax(x, axis=1).")
       .def_property_readonly("layers", &layers_of,
                              "Every layer once, in the order of its first "
                              "node.")

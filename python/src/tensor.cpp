@@ -307,6 +307,9 @@ void bind_tensor(py::module_& m) {
       .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))
       .def_static("rng_seed", &Platform::rng_seed,
                   "The seed that was set last; None until one was.");
+  m.def("set_seed", &Platform::set_rng_seed, whole("seed"),
+        "Seeds initial values of parameters and dropout masks: those of layers "
+        "and graphs that are made from now on.");
 }
 
 }  // namespace traingraph::python
