@@ -163,12 +163,6 @@ constexpr OpExample kOpExamples[] = {
     >>> g.ops.concatenate(x, y, axis=1).shape
     (8, 7)
 )pbdoc"},
-    {"split", R"pbdoc(
-    >>> x = tg.Tensor((8, 7))
-    >>> first, second = g.ops.split(x, lengths=(3, 4), axis=1)
-    >>> first.shape, second.shape
-    ((8, 3), (8, 4))
-)pbdoc"},
     {"slice", R"pbdoc(
     >>> x = tg.Tensor((8, 10))
     >>> g.ops.slice(x, start=(0, 1), end=(8, 10), stride=(1, 2)).shape
