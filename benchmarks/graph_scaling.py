@@ -201,10 +201,10 @@ def measure(shape: str, device: tg.Device, layers: int) -> list[float]:
 def onnx_seconds(layers: int) -> float:
     """Of saving a graph in which all activations, of one name, read one tensor."""
     graph, x = tg.Graph(), tg.Tensor((BATCH, WIDTH))
-    results = [graph.activation(x, type="relu") for _ in range(layers)]
+    results = [graph.ops.activation(x, type="relu") for _ in range(layers)]
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
-    inference.add_outputs({"y": graph.concatenate(results, 1)})
+    inference.add_outputs({"y": graph.ops.concatenate(*results)})
     inference.compile("null")
     watch = Stopwatch()
     with tempfile.TemporaryDirectory() as folder:

@@ -49,7 +49,7 @@ class Net:
             conv = tg.layers.Convolution(1, 4, 3, weights=weights, biases=zeros)
             h = graph.node(tg.layers.ReLU(), graph.node(conv, h))
             h = graph.node(tg.layers.MaxPooling(2), h)
-        h = graph.reshape((BATCH, -1), h)
+        h = graph.ops.reshape(h, shape=(BATCH, -1))
         h = graph.node(tg.layers.Dropout(0.2, seed=index + 1), h)
         weights = values.standard_normal((10, h.shape[1]), dtype=np.float32) / 8
         dense = tg.layers.FullyConnected(

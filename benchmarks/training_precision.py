@@ -75,7 +75,7 @@ def main() -> None:
         for precision in options.precisions:
             reached = []
             for seed in range(1, options.seeds + 1):
-                tg.Platform.set_rng_seed(seed)
+                tg.set_seed(seed)
                 reached.append(train(precision, options.epochs or own_epochs))
             each = " ".join(f"{value:.3f}" for value in reached)
             print(

@@ -131,12 +131,32 @@ from ._typing import Communicator, SupportsDLPack, Transport
 """
 
 
+# Strings that stand for them are not only their cases: "gpu:1", "f4".
+NAMED_OTHERWISE = {"DataType", "DeviceType"}
+
+
+def names_of_cases(text: str) -> str:
+    """Type checkers know the names that stand for the cases of an enumeration:
+    `ReductionType | str` becomes `ReductionType | ReductionTypeName`."""
+    core = importlib.import_module("traingraph._core")
+    aliases = []
+    for enum in sorted(set(re.findall(r"\b(\w+) \| str\b", text))):
+        cases = getattr(getattr(core, enum, None), "__members__", None)
+        if cases is None or enum in NAMED_OTHERWISE:
+            continue
+        names = ", ".join(f'"{name}"' for name in cases)
+        alias = f"{enum}Name"
+        aliases.append(f"{alias}: typing.TypeAlias = typing.Literal[{names}]\n")
+        text = re.sub(rf"\b{enum} \| str\b", f"{enum} | {alias}", text)
+    return text.replace("\nclass ", "\n" + "".join(aliases) + "\nclass ", 1)
+
+
 def typed(text: str) -> str:
     """Applies the repairs."""
     for pattern, replacement in REPAIRS:
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
     future = "from __future__ import annotations\n"
-    return text.replace(future, future + IMPORTS, 1)
+    return names_of_cases(text.replace(future, future + IMPORTS, 1))
 
 
 def formatted(text: str) -> str:

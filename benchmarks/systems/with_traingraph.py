@@ -69,7 +69,7 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
                 hidden_weights=[hidden_weights],
                 biases=[biases],
             )
-            return graph.reshape((x.shape[0], hidden), graph.node(lstm, x))
+            return graph.ops.reshape(graph.node(lstm, x), shape=(x.shape[0], hidden))
         case GRU(fan_in, hidden):
             weights, hidden_weights, biases = (values.pop(0) for _ in range(3))
             gru = tg.layers.GRU(
@@ -82,7 +82,7 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
             )
             for second in gru.secondary_biases_parameters or []:
                 second.is_updatable = False
-            return graph.reshape((x.shape[0], hidden), graph.node(gru, x))
+            return graph.ops.reshape(graph.node(gru, x), shape=(x.shape[0], hidden))
         case Embed(count, width):
             table = tg.layers.Embedding(count, width, weights=values.pop(0))
             return graph.node(table, x)
@@ -109,16 +109,16 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
             return graph.node(tg.layers.GELU(), x)
         case TokenMean():
             mean = graph.node(tg.layers.Reduction("mean", (1,)), x)
-            return graph.reshape((x.shape[0], -1), mean)
+            return graph.ops.reshape(mean, shape=(x.shape[0], -1))
         case MaxPool():
             return graph.node(tg.layers.MaxPooling(2), x)
         case GlobalAverage():
             mean = graph.node(tg.layers.Reduction("mean", (2, 3)), x)
-            return graph.reshape((x.shape[0], -1), mean)
+            return graph.ops.reshape(mean, shape=(x.shape[0], -1))
         case Flatten():
-            return graph.reshape((x.shape[0], -1), x)
+            return graph.ops.reshape(x, shape=(x.shape[0], -1))
         case Add(body):
-            return graph.binary(x, _add(graph, body, x, values), operation="add")
+            return graph.ops.binary(x, _add(graph, body, x, values), operation="add")
         case Residual(body, shortcut):
             main = _add(graph, body, x, values)
             side = _add(graph, shortcut, x, values)

@@ -9,7 +9,7 @@ BATCH = 64
 
 
 def build() -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(1)
+    tg.set_seed(1)
     state = tg.Tensor((BATCH, 2), name="state")
     change = tg.Tensor((BATCH, 2), name="change")
     graph = tg.Graph()

@@ -109,7 +109,7 @@ def build(
     x = graph.node(embedding, indices)
     h = graph.node(lstm, [x, *states])
     _, last_hidden, last_cell = graph.result_tensors(lstm)
-    logits = graph.node(dense, graph.reshape((streams * steps, HIDDEN), h))
+    logits = graph.node(dense, graph.ops.reshape(h, shape=(streams * steps, HIDDEN)))
     inputs = {"indices": indices, "hidden": states[0], "cell": states[1]}
     outputs = {"logits": logits, "hidden": last_hidden, "cell": last_cell}
     return Network(graph, inputs, outputs, embedding, lstm, dense)
@@ -335,7 +335,7 @@ def main() -> None:
 
     text = load_text()
     print(f"{len(text.train)} characters, {len(text.alphabet)} different ones")
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     writer = Writer(len(text.alphabet), options.device, options.precision)
     print(writer.training.memory)
     twin = TorchWriter(writer.net) if options.torch else None

@@ -52,7 +52,7 @@ def build(
     h = graph.node(norms[1], h)
     h = graph.node(tg.layers.ReLU(), h)
     h = graph.node(tg.layers.MaxPooling(2), h)
-    h = graph.reshape((BATCH, -1), h)
+    h = graph.ops.reshape(h, shape=(BATCH, -1))
     h = graph.node(tg.layers.Dropout(0.25), h)
     h = graph.node(tg.layers.FullyConnected(256, 128, name="hidden"), h)
     h = graph.node(tg.layers.ReLU(), h)
@@ -98,7 +98,7 @@ def main() -> None:
 
     train_images, test_images, train_labels, test_labels = load_data()
     truth = test_labels.argmax(axis=1)
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     net = build(options.device, options.precision)
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}
     if options.resume:

@@ -46,7 +46,7 @@ def main() -> None:
 
     ranks = tg.mpi_collective()
     train_images, test_images, train_labels, test_labels = load_data()
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     net = build(options.device, collective=ranks)
     start = time.perf_counter()
     for epoch in range(options.epochs):

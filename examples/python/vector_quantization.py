@@ -149,14 +149,14 @@ def build_decoder(
     # Draws z to the codes.
     graph.node(tg.losses.MeanSquaredError(weight=0.25), z, loss_labels=[codes])
     # The codes in value, z for the gradient, which does not pass the difference.
-    difference = graph.binary(codes, z, operation="subtract")
-    h = graph.binary(z, difference, operation="add")
-    h = graph.reshape((BATCH, 4 * WIDTH), h)
+    difference = graph.ops.binary(codes, z, operation="subtract")
+    h = graph.ops.binary(z, difference, operation="add")
+    h = graph.ops.reshape(h, shape=(BATCH, 4 * WIDTH))
     h = graph.node(tg.layers.FullyConnected(4 * WIDTH, 128), h)
     h = graph.node(tg.layers.ReLU(), h)
     h = graph.node(tg.layers.FullyConnected(128, 64), h)
     h = graph.node(tg.layers.Sigmoid(), h)
-    return graph, difference, graph.reshape((BATCH, 1, 8, 8), h)
+    return graph, difference, graph.ops.reshape(h, shape=(BATCH, 1, 8, 8))
 
 
 def train_epoch(net: Network, images: np.ndarray, epoch: int) -> float:
@@ -209,7 +209,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
 
     train, test, _, _ = load_data()
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     net = Network(options.device)
     history: dict[str, list[float]] = {"training": [], "held out": []}
     seconds = 0.0

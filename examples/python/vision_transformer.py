@@ -39,13 +39,13 @@ def add_layer(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
     h = graph.node(tg.layers.LayerNormalization(WIDTH), x)
     attention = tg.layers.MultiheadAttention(WIDTH, HEADS, dropout=0.1)
     h = graph.node(attention, [h, h, h])
-    x = graph.binary(x, h, operation="add")
+    x = graph.ops.binary(x, h, operation="add")
     h = graph.node(tg.layers.LayerNormalization(WIDTH), x)
     h = graph.node(tg.layers.FullyConnected(WIDTH, 2 * WIDTH), h)
     h = graph.node(tg.layers.GELU(), h)
     h = graph.node(tg.layers.FullyConnected(2 * WIDTH, WIDTH), h)
     h = graph.node(tg.layers.Dropout(0.1), h)
-    return graph.binary(x, h, operation="add")
+    return graph.ops.binary(x, h, operation="add")
 
 
 @dataclass
@@ -62,8 +62,8 @@ def build(device: str, precision: str = "float32") -> Network:
     stem = tg.layers.Convolution(1, 32, kernel_size=3, padding="same", name="stem")
     h = graph.node(tg.layers.GELU(), graph.node(stem, image))
     patches = tg.layers.Convolution(32, WIDTH, kernel_size=2, strides=2, name="patches")
-    h = graph.reshape((BATCH, WIDTH, PATCHES), graph.node(patches, h))
-    h = graph.transpose((0, 2, 1), h)
+    h = graph.ops.reshape(graph.node(patches, h), shape=(BATCH, WIDTH, PATCHES))
+    h = graph.ops.transpose(h, axes=(0, 2, 1))
     # What is added for the place of a patch: a row of a table for each.
     table = tg.layers.Embedding(
         PATCHES, WIDTH, initializer="glorot_uniform", name="positions"
@@ -71,11 +71,13 @@ def build(device: str, precision: str = "float32") -> Network:
     places = tg.Tensor(
         (PATCHES,), np.int32, data=np.arange(PATCHES, dtype=np.int32), batch_axis=None
     )
-    h = graph.binary(h, graph.node(table, places), operation="add")
+    h = graph.ops.binary(h, graph.node(table, places), operation="add")
     for _ in range(LAYERS):
         h = add_layer(graph, h)
     h = graph.node(tg.layers.LayerNormalization(WIDTH), h)
-    h = graph.reshape((BATCH, WIDTH), graph.reduce(h, type="mean", axes=[1]))
+    h = graph.ops.reshape(
+        graph.ops.reduce(h, type="mean", axes=[1]), shape=(BATCH, WIDTH)
+    )
     logits = graph.node(tg.layers.FullyConnected(WIDTH, 10, name="classes"), h)
 
     optimizer = tg.optimizers.AdamW(LEARNING_RATE, regularization_scale=0.01)
@@ -123,7 +125,7 @@ def main() -> None:
 
     train_images, test_images, train_labels, test_labels = load_data()
     truth = test_labels.argmax(axis=1)
-    tg.Platform.set_rng_seed(options.seed)
+    tg.set_seed(options.seed)
     net = build(options.device, options.precision)
     print(net.training.memory)
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}

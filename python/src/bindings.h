@@ -30,8 +30,8 @@ void bind_optimizers(py::module_& m);
 void bind_schedules(py::module_& m);
 void bind_execution(py::module_& m);
 void bind_collective(py::module_& m);
-void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);
+void bind_graph(py::module_& m);
 void bind_checkpoint_types(py::module_& m);
 void bind_compiled_graph(py::module_& m);
 void bind_parameter_groups(py::module_& m);
@@ -225,6 +225,11 @@ class Handle : public BoundClass<Type, Bases...,
   }
 };
 
+/// What graph.ops is: one method for each op.
+struct Ops {
+  Graph graph;
+};
+
 /// Methods of CompiledGraph that are a topic of their own.
 void bind_sequence_descriptor(py::module_& m,
                               BoundClass<TensorDescriptor>& base);
@@ -241,7 +246,7 @@ void bind_load(Handle<TrainingGraph, CompiledGraph>& graph);
 void bind_load(Handle<InferenceGraph, CompiledGraph>& graph);
 /// Descriptors before the methods, whose defaults they are.
 void bind_recurrent_descriptors(py::module_& m);
-void bind_recurrent_ops(Handle<Graph>& graph);
+void bind_recurrent_ops(Handle<Ops>& ops);
 void bind_sequence(Handle<Graph>& graph);
 
 }  // namespace traingraph::python

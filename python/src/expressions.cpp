@@ -235,10 +235,9 @@ Index to_index(py::handle key, const Context& context) {
   }
   refuse(context, "this is no index",
          "integers, slices, None and ..., one for each axis", describe(key),
-         is_list
-             ? "Elements that indices name: graph.gather(axis, x, indices); "
-               "by a condition: graph.select([x, y], condition)."
-             : "");
+         is_list ? "Elements that indices name: graph.ops.gather(x, indices, "
+                   "axis=1); by a condition: graph.ops.select(condition, x, y)."
+                 : "");
 }
 
 Tensor item(const Tensor& self, const Key& key) {
@@ -256,7 +255,7 @@ Tensor item(const Tensor& self, const Key& key) {
 
 bool refuse_truth(const Tensor& self) {
   refuse({"bool", name_of(self)}, "a tensor is neither true nor false", {}, {},
-         "x is y and x is None ask about handles; graph.select([x, y], "
+         "x is y and x is None ask about handles; graph.ops.select("
          "condition) chooses elements.");
 }
 
@@ -327,7 +326,7 @@ void bind_shapes(Handle<Tensor>& tensor) {
       )pbdoc")
       .def("__getitem__", &item, py::arg("key"),
            "Integers, which end their axis, slices with positive steps, None "
-           "for a new axis, and `...`. Graph.gather() and Graph.select() take "
+           "for a new axis, and `...`. Graph.ops.gather() and .select() take "
            "indices and conditions. Raises InvalidArgument.")
       .def("__bool__", &refuse_truth,
            "Raises InvalidArgument: what is compared is computed when the "

@@ -21,8 +21,8 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   bind_optimizers(m);
   bind_execution(m);
   bind_collective(m);
-  bind_graph(m);
   bind_ops(m);
+  bind_graph(m);
   bind_checkpoint_types(m);
   bind_compiled_graph(m);
   bind_parameter_groups(m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One method of Graph per row of the op table, by a loop over it. What a row
+// graph.ops: one method per row of the op table, by a loop over it. What a row
 // takes, and nothing else, is an argument.
 #include <pybind11/stl.h>
 
@@ -32,12 +32,22 @@ Tensor to_input(const OpInfo& op, std::string_view name, py::handle source) {
        "constant.");
 }
 
+bool is_variadic(const OpInfo& op) {
+  return !op.inputs.empty() && op.inputs.back().is_variadic;
+}
+
+/// concatenate([x, y]) is concatenate(x, y), as NumPy's users expect.
+py::tuple spread(const OpInfo& op, const py::args& args) {
+  const bool is_list = args.size() == 1 && (py::isinstance<py::list>(args[0]) ||
+                                            py::isinstance<py::tuple>(args[0]));
+  return is_variadic(op) && is_list ? py::tuple(args[0]) : py::tuple(args);
+}
+
 /// Inputs by position or by name; the names are taken out of `keywords`.
-std::vector<Tensor> take_inputs(const OpInfo& op, const py::args& args,
+std::vector<Tensor> take_inputs(const OpInfo& op, const py::tuple& args,
                                 py::dict& keywords) {
   std::vector<Tensor> inputs(op.inputs.size());
-  const bool is_variadic = !op.inputs.empty() && op.inputs.back().is_variadic;
-  if (args.size() > inputs.size() && !is_variadic) {
+  if (args.size() > inputs.size() && !is_variadic(op)) {
     fail(op, "too many inputs", "at most " + std::to_string(inputs.size()),
          std::to_string(args.size()), "Options are passed by their names.");
   }
@@ -73,13 +83,13 @@ py::object to_result(const OpInfo& op, std::vector<Tensor> results) {
   return py::tuple(py::cast(std::move(results)));
 }
 
-py::object call(const OpInfo& op, Graph& graph, const py::args& args,
+py::object call(const OpInfo& op, Graph graph, const py::args& args,
                 const py::kwargs& kwargs) {
   py::dict keywords = py::dict(kwargs.attr("copy")());
   const auto name = keywords.attr("pop")("name", "").cast<std::string>();
   const py::str phase_name(keywords.attr("pop")("phase", "forward"));
   const Phase phase = to_phase(op, phase_name);
-  std::vector<Tensor> inputs = take_inputs(op, args, keywords);
+  std::vector<Tensor> inputs = take_inputs(op, spread(op, args), keywords);
   Attributes attributes = op.default_attributes;
   set_attributes(attributes, keywords, std::string(op.name));
   return to_result(op, without_gil([&] {
@@ -99,7 +109,7 @@ std::string result_type(const OpInfo& op) {
 
 /// "softmax(self, x: Tensor, *, axis: int = 1, name: str = '') -> Tensor".
 std::string signature(const OpInfo& op) {
-  std::string text = std::string(op.name) + "(self: traingraph._core.Graph";
+  std::string text = std::string(op.name) + "(self: traingraph._core.Ops";
   // Python has no default before an argument without one.
   std::size_t num_required = 0;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -141,23 +151,48 @@ std::string documentation(const OpInfo& op) {
   return text + " Raises ShapeError, DTypeError or InvalidArgument.";
 }
 
+/// In as many parts, too: the layer counts their lengths.
+void bind_split(Handle<Ops>& ops) {
+  const auto split = [](const Ops& self, const Tensor& x, const auto& parts,
+                        std::int64_t axis) {
+    return without_gil([&] { return Graph(self.graph).split(x, parts, axis); });
+  };
+  ops.def(
+         "split",
+         [split](const Ops& self, const Tensor& x, std::int64_t count,
+                 std::int64_t axis) { return split(self, x, count, axis); },
+         py::arg("x"), whole("count"), whole("axis") = 1,
+         "Parts of ceil(size / count); the last may be smaller.")
+      .def(
+          "split",
+          [split](const Ops& self, const Tensor& x, const Shape& lengths,
+                  std::int64_t axis) { return split(self, x, lengths, axis); },
+          py::arg("x"), py::arg("lengths"), whole("axis") = 1,
+          "Parts of these lengths.");
+}
+
 }  // namespace
 
 void bind_ops(py::module_& m) {
+  bind_recurrent_descriptors(m);
+  Handle<Ops> ops(m, "Ops",
+                  "The ops of a graph, which adds a node for each call. Inputs "
+                  "are tensors, by place or by name; options have names.");
+  bind_recurrent_ops(ops);
+  bind_split(ops);
   py::options options;
   options.disable_function_signatures();
-  const py::object graph = m.attr("Graph");
   py::list names;
   for (const OpInfo& op : op_infos()) {
     const std::string name(op.name);
     names.append(name);
-    if (py::hasattr(graph, name.c_str())) continue;  // a method of Graph
+    if (py::hasattr(ops, name.c_str())) continue;
     const std::string doc = documentation(op);
-    graph.attr(name.c_str()) = py::cpp_function(
-        [op](Graph& self, const py::args& args, const py::kwargs& kwargs) {
-          return call(op, self, args, kwargs);
+    ops.attr(name.c_str()) = py::cpp_function(
+        [op](const Ops& self, const py::args& args, const py::kwargs& kwargs) {
+          return call(op, self.graph, args, kwargs);
         },
-        py::name(name.c_str()), py::is_method(graph), py::doc(doc.c_str()));
+        py::name(name.c_str()), py::is_method(ops), py::doc(doc.c_str()));
   }
   m.attr("OP_NAMES") = py::tuple(names);
 }

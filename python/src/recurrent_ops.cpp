@@ -49,7 +49,8 @@ void bind_gru_descriptor(py::module_& m) {
   using D = GRUDescriptor;
   bind_descriptor(
       m, "GRUDescriptor",
-      "MPSGraph's options of Graph.gru: see docs/recurrent.md. Activations are "
+      "MPSGraph's options of Graph.ops.gru: see docs/recurrent.md. Activations "
+      "are "
       "none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.",
       Flag<D>{"reverse", &D::reverse, false},
       Flag<D>{"bidirectional", &D::bidirectional, false},
@@ -70,7 +71,8 @@ void bind_lstm_descriptor(py::module_& m) {
   using D = LSTMOpDescriptor;
   bind_descriptor(
       m, "LSTMOpDescriptor",
-      "MPSGraph's options of Graph.lstm: see docs/recurrent.md. Activations "
+      "MPSGraph's options of Graph.ops.lstm: see docs/recurrent.md. "
+      "Activations "
       "are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.",
       Flag<D>{"reverse", &D::reverse, false},
       Flag<D>{"bidirectional", &D::bidirectional, false},
@@ -93,7 +95,8 @@ void bind_single_gate_descriptor(py::module_& m) {
   using D = SingleGateRNNDescriptor;
   bind_descriptor(
       m, "SingleGateRNNDescriptor",
-      "MPSGraph's options of Graph.single_gate_rnn: see docs/recurrent.md. The "
+      "MPSGraph's options of Graph.ops.single_gate_rnn: see docs/recurrent.md. "
+      "The "
       "activation is none, relu, tanh, sigmoid or hard_sigmoid. Raises "
       "InvalidArgument.",
       Flag<D>{"reverse", &D::reverse, false},
@@ -115,20 +118,20 @@ using Names = std::array<const char*, N>;
 template <class Type, std::size_t>
 using Each = Type;
 
-/// A method of Graph. Its arguments: tensors, tensors that may be None, inputs
+/// A method of Ops. Its arguments: tensors, tensors that may be None, inputs
 /// of the table that may be None, the descriptor and the name. `call` gets all
 /// tensors but the inputs of the table in one array.
 template <class Descriptor, class Inputs, std::size_t R, std::size_t F,
           std::size_t N, class Call>
-void bind_op(Handle<Graph>& graph, const char* name, const Names<R>& required,
+void bind_op(Handle<Ops>& ops, const char* name, const Names<R>& required,
              const Names<F>& from_future, const InputTable<Inputs, N>& table,
              Call call, const char* doc) {
   const auto bind = [&]<std::size_t... r, std::size_t... f, std::size_t... n>(
                         std::index_sequence<r...>, std::index_sequence<f...>,
                         std::index_sequence<n...>) {
-    graph.def(
+    ops.def(
         name,
-        [call, table](Graph& self, Each<const Tensor&, r>... tensors,
+        [call, table](const Ops& self, Each<const Tensor&, r>... tensors,
                       Each<const Optional&, f>... gradients,
                       Each<const Optional&, n>... inputs,
                       const Descriptor& descriptor, const std::string& name) {
@@ -137,7 +140,7 @@ void bind_op(Handle<Graph>& graph, const char* name, const Names<R>& required,
             ((given.*table[n].member = or_empty(inputs)), ...);
             const std::array<Tensor, R + F> all{tensors...,
                                                 or_empty(gradients)...};
-            return call(self, all, given, descriptor, name);
+            return call(Graph(self.graph), all, given, descriptor, name);
           });
         },
         py::arg(required[r])..., (py::arg(from_future[f]) = py::none())...,
@@ -151,7 +154,7 @@ void bind_op(Handle<Graph>& graph, const char* name, const Names<R>& required,
 
 constexpr Names<2> kForward{"source", "recurrent_weight"};
 
-void bind_gru(Handle<Graph>& graph) {
+void bind_gru(Handle<Ops>& ops) {
   using In = GRUInputs;
   constexpr InputTable<In, 5> kInputs{
       {{"input_weight", &In::input_weight},
@@ -160,9 +163,9 @@ void bind_gru(Handle<Graph>& graph) {
        {"mask", &In::mask},
        {"secondary_bias", &In::secondary_bias}}};
   bind_op<GRUDescriptor>(
-      graph, "gru", kForward, Names<0>{}, kInputs,
-      [](Graph& self, const auto& t, const auto&... more) {
-        return self.gru(t[0], t[1], more...);
+      ops, "gru", kForward, Names<0>{}, kInputs,
+      [](Graph graph, const auto& t, const auto&... more) {
+        return graph.gru(t[0], t[1], more...);
       },
       "A GRU as MPSGraph has it: the states (T, N, D H), and the training "
       "state (T, N, D 3 H) when training.\n\n"
@@ -173,12 +176,12 @@ void bind_gru(Handle<Graph>& graph) {
       "docs/recurrent.md. Raises ShapeError, DTypeError or "
       "InvalidArgument.");
   bind_op<GRUDescriptor>(
-      graph, "gru_gradients",
+      ops, "gru_gradients",
       Names<5>{"source", "recurrent_weight", "source_gradient", "z_state",
                "output_fwd"},
       Names<1>{"state_gradient"}, kInputs,
-      [](Graph& self, const auto& t, const auto&... more) {
-        return self.gru_gradients(t[0], t[1], t[2], t[3], t[4], t[5], more...);
+      [](Graph graph, const auto& t, const auto&... more) {
+        return graph.gru_gradients(t[0], t[1], t[2], t[3], t[4], t[5], more...);
       },
       "Gradients of gru(): of source, recurrent weight, input weight, "
       "bias, initial state and secondary bias, without those of absent "
@@ -188,7 +191,7 @@ void bind_gru(Handle<Graph>& graph) {
       "of gru(), all else its inputs.");
 }
 
-void bind_lstm(Handle<Graph>& graph) {
+void bind_lstm(Handle<Ops>& ops) {
   using In = LSTMInputs;
   constexpr InputTable<In, 6> kInputs{{{"input_weight", &In::input_weight},
                                        {"bias", &In::bias},
@@ -197,9 +200,9 @@ void bind_lstm(Handle<Graph>& graph) {
                                        {"mask", &In::mask},
                                        {"peephole", &In::peephole}}};
   bind_op<LSTMOpDescriptor>(
-      graph, "lstm", kForward, Names<0>{}, kInputs,
-      [](Graph& self, const auto& t, const auto&... more) {
-        return self.lstm(t[0], t[1], more...);
+      ops, "lstm", kForward, Names<0>{}, kInputs,
+      [](Graph graph, const auto& t, const auto&... more) {
+        return graph.lstm(t[0], t[1], more...);
       },
       "An LSTM as MPSGraph has it: the states (T, N, D H), with "
       "produce_cell the cells, and when training the training state (T, N, "
@@ -211,13 +214,13 @@ void bind_lstm(Handle<Graph>& graph) {
       "docs/recurrent.md. Raises ShapeError, DTypeError or "
       "InvalidArgument.");
   bind_op<LSTMOpDescriptor>(
-      graph, "lstm_gradients",
+      ops, "lstm_gradients",
       Names<5>{"source", "recurrent_weight", "source_gradient", "z_state",
                "cell_output_fwd"},
       Names<2>{"state_gradient", "cell_gradient"}, kInputs,
-      [](Graph& self, const auto& t, const auto&... more) {
-        return self.lstm_gradients(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
-                                   more...);
+      [](Graph graph, const auto& t, const auto&... more) {
+        return graph.lstm_gradients(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
+                                    more...);
       },
       "Gradients of lstm(): of source, recurrent weight, input weight, "
       "bias, peephole, initial state and initial cell, without those of "
@@ -227,16 +230,16 @@ void bind_lstm(Handle<Graph>& graph) {
       "and cell_output_fwd are results of lstm(), all else its inputs.");
 }
 
-void bind_single_gate(Handle<Graph>& graph) {
+void bind_single_gate(Handle<Ops>& ops) {
   using In = SingleGateRNNInputs;
   constexpr InputTable<In, 4> kInputs{{{"input_weight", &In::input_weight},
                                        {"bias", &In::bias},
                                        {"init_state", &In::init_state},
                                        {"mask", &In::mask}}};
   bind_op<SingleGateRNNDescriptor>(
-      graph, "single_gate_rnn", kForward, Names<0>{}, kInputs,
-      [](Graph& self, const auto& t, const auto&... more) {
-        return self.single_gate_rnn(t[0], t[1], more...);
+      ops, "single_gate_rnn", kForward, Names<0>{}, kInputs,
+      [](Graph graph, const auto& t, const auto&... more) {
+        return graph.single_gate_rnn(t[0], t[1], more...);
       },
       "A vanilla RNN as MPSGraph has it: the states (T, N, D H), and the "
       "training state of the same shape when training.\n\n"
@@ -246,12 +249,12 @@ void bind_single_gate(Handle<Graph>& graph) {
       "docs/recurrent.md. Raises ShapeError, DTypeError or "
       "InvalidArgument.");
   bind_op<SingleGateRNNDescriptor>(
-      graph, "single_gate_rnn_gradients",
+      ops, "single_gate_rnn_gradients",
       Names<4>{"source", "recurrent_weight", "source_gradient", "z_state"},
       Names<1>{"state_gradient"}, kInputs,
-      [](Graph& self, const auto& t, const auto&... more) {
-        return self.single_gate_rnn_gradients(t[0], t[1], t[2], t[3], t[4],
-                                              more...);
+      [](Graph graph, const auto& t, const auto&... more) {
+        return graph.single_gate_rnn_gradients(t[0], t[1], t[2], t[3], t[4],
+                                               more...);
       },
       "Gradients of single_gate_rnn(): of source, recurrent weight, input "
       "weight, bias and initial state, without those of absent "
@@ -269,10 +272,10 @@ void bind_recurrent_descriptors(py::module_& m) {
   bind_single_gate_descriptor(m);
 }
 
-void bind_recurrent_ops(Handle<Graph>& graph) {
-  bind_gru(graph);
-  bind_lstm(graph);
-  bind_single_gate(graph);
+void bind_recurrent_ops(Handle<Ops>& ops) {
+  bind_gru(ops);
+  bind_lstm(ops);
+  bind_single_gate(ops);
 }
 
 }  // namespace traingraph::python

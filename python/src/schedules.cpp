@@ -28,8 +28,9 @@ using Piece = py::typing::Tuple<py::str, py::int_, py::int_, py::float_,
 py::typing::Tuple<Piece, py::ellipsis> pieces_of(const Schedule& self) {
   py::list pieces;
   for (const Schedule::Piece& piece : self.pieces()) {
-    pieces.append(py::make_tuple(name_of_type(piece.type), piece.begin, piece.steps,
-                                 piece.from, piece.to, piece.is_staircase));
+    pieces.append(py::make_tuple(name_of_type(piece.type), piece.begin,
+                                 piece.steps, piece.from, piece.to,
+                                 piece.is_staircase));
   }
   return py::tuple(pieces);
 }

@@ -515,6 +515,24 @@ void bind_tensor(py::module_& m) {
             >>> tg.mlcompute.Platform.rng_seed()
             5
       )pbdoc");
+  m.def("set_seed", &Platform::set_rng_seed, whole("seed"),
+        R"pbdoc(
+        Seeds initial values of parameters and dropout masks: those of layers
+        and graphs that are made from now on.
+
+        Args:
+            seed: any integer of 64 bits.
+
+        Raises:
+            InvalidArgument: a larger one.
+
+        Example:
+            >>> tg.set_seed(0)
+            >>> first = tg.Tensor.random((2, 4), "uniform").numpy()
+            >>> tg.set_seed(0)
+            >>> bool((tg.Tensor.random((2, 4), "uniform").numpy() == first).all())
+            True
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

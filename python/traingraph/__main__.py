@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from . import Device, DeviceType, __version__, num_threads
+from . import Device, __version__, num_threads
 from .errors import DeviceError
+from .mlcompute import DeviceType
 
 ENVIRONMENT = ("OMP_", "ONEDNN_", "DNNL_", "TRAINGRAPH_", "KMP_", "GOMP_")
 

@@ -139,6 +139,7 @@ __all__: list[str] = [
     "NodePaddingPolicy",
     "NormalizationLayer",
     "OP_NAMES",
+    "Ops",
     "Optimizer",
     "OptimizerDescriptor",
     "PReLU",
@@ -235,8 +236,165 @@ __all__: list[str] = [
     "num_threads",
     "read_metadata",
     "set_num_threads",
+    "set_seed",
     "summarized_dot_description",
 ]
+ActivationTypeName: typing.TypeAlias = typing.Literal[
+    "none",
+    "relu",
+    "linear",
+    "sigmoid",
+    "hard_sigmoid",
+    "tanh",
+    "absolute",
+    "soft_plus",
+    "soft_sign",
+    "elu",
+    "relun",
+    "log_sigmoid",
+    "selu",
+    "celu",
+    "hard_shrink",
+    "soft_shrink",
+    "tanh_shrink",
+    "threshold",
+    "gelu",
+    "hard_swish",
+    "clamp",
+    "gelu_tanh",
+    "silu",
+    "mish",
+]
+ArithmeticOperationName: typing.TypeAlias = typing.Literal[
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor",
+    "round",
+    "ceil",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "pow",
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "multiply_no_nan",
+    "divide_no_nan",
+    "min",
+    "max",
+]
+ComparisonOperationName: typing.TypeAlias = typing.Literal[
+    "equal",
+    "not_equal",
+    "less",
+    "greater",
+    "less_or_equal",
+    "greater_or_equal",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "logical_nand",
+    "logical_nor",
+    "logical_xor",
+]
+ConvolutionTypeName: typing.TypeAlias = typing.Literal[
+    "standard", "transposed", "depthwise"
+]
+GradientClippingTypeName: typing.TypeAlias = typing.Literal[
+    "by_value", "by_norm", "by_global_norm"
+]
+ImageEdgeModeName: typing.TypeAlias = typing.Literal[
+    "zero", "clamp", "mirror", "mirror_with_edge", "constant"
+]
+ImageReductionName: typing.TypeAlias = typing.Literal[
+    "row_min",
+    "row_max",
+    "row_sum",
+    "row_mean",
+    "column_min",
+    "column_max",
+    "column_sum",
+    "column_mean",
+    "feature_channels_min",
+    "feature_channels_max",
+    "feature_channels_sum",
+    "feature_channels_mean",
+    "feature_channels_argument_min",
+    "feature_channels_argument_max",
+    "spatial_mean",
+]
+LSTMResultModeName: typing.TypeAlias = typing.Literal["output", "output_and_states"]
+LossTypeName: typing.TypeAlias = typing.Literal[
+    "mean_absolute_error",
+    "mean_squared_error",
+    "softmax_cross_entropy",
+    "sigmoid_cross_entropy",
+    "categorical_cross_entropy",
+    "hinge",
+    "huber",
+    "cosine_distance",
+    "log",
+    "kullback_leibler_divergence",
+]
+NeuronTypeName: typing.TypeAlias = typing.Literal[
+    "none",
+    "relu",
+    "linear",
+    "sigmoid",
+    "hard_sigmoid",
+    "tanh",
+    "absolute",
+    "soft_plus",
+    "soft_sign",
+    "elu",
+    "prelu",
+    "relun",
+    "power",
+    "exponential",
+    "logarithm",
+    "gelu",
+]
+PaddingAlignmentName: typing.TypeAlias = typing.Literal[
+    "centered", "top_left", "bottom_right"
+]
+PaddingExtentName: typing.TypeAlias = typing.Literal["valid_only", "same", "full"]
+PaddingPolicyName: typing.TypeAlias = typing.Literal[
+    "same", "valid", "use_padding_size"
+]
+PaddingRemainderName: typing.TypeAlias = typing.Literal[
+    "top_left", "top_right", "bottom_left", "bottom_right"
+]
+PaddingTypeName: typing.TypeAlias = typing.Literal[
+    "zero", "reflect", "symmetric", "constant", "replicate"
+]
+PoolingTypeName: typing.TypeAlias = typing.Literal["max", "average", "l2_norm"]
+PrecisionName: typing.TypeAlias = typing.Literal[
+    "float32", "fast", "mixed_bfloat16", "mixed_float16"
+]
+RandomInitializerTypeName: typing.TypeAlias = typing.Literal[
+    "uniform", "glorot_uniform", "xavier", "he_uniform", "he_normal", "orthogonal"
+]
+ReductionTypeName: typing.TypeAlias = typing.Literal[
+    "none", "sum", "mean", "max", "min", "arg_max", "arg_min", "l1_norm", "any", "all"
+]
+RegularizationTypeName: typing.TypeAlias = typing.Literal["none", "l1", "l2"]
+SampleModeName: typing.TypeAlias = typing.Literal["nearest", "linear"]
+SoftmaxOperationName: typing.TypeAlias = typing.Literal["softmax", "log_softmax"]
+TrainingStyleName: typing.TypeAlias = typing.Literal["none", "cpu", "gpu"]
 
 class DataType(enum.IntEnum):
     float32 = 1
@@ -740,7 +898,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
@@ -749,7 +907,7 @@ class Tensor:
     @staticmethod
     def random(
         shape: collections.abc.Sequence[int] | int,
-        initializer: RandomInitializerType | str,
+        initializer: RandomInitializerType | RandomInitializerTypeName,
         *,
         fan_in: int = 0,
         fan_out: int = 0,
@@ -767,7 +925,7 @@ class Tensor:
         batch_size: int,
         *,
         data: ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> Tensor:
         """
@@ -781,7 +939,7 @@ class Tensor:
         batch_size: int | None = None,
         *,
         data: ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> Tensor:
         """
@@ -831,7 +989,7 @@ class Tensor:
         """
     def __getitem__(self, key: Any) -> Tensor:
         """
-        Integers, which end their axis, slices with positive steps, None for a new axis, and `...`. Graph.gather() and Graph.select() take indices and conditions. Raises InvalidArgument.
+        Integers, which end their axis, slices with positive steps, None for a new axis, and `...`. Graph.ops.gather() and .select() take indices and conditions. Raises InvalidArgument.
         """
     def __gt__(self, other: Tensor | float | NDArray[Any]) -> Tensor:  # type: ignore[misc]
         """
@@ -846,7 +1004,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     @typing.overload
@@ -857,7 +1015,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     @typing.overload
@@ -869,7 +1027,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     def __le__(self, other: Tensor | float | NDArray[Any]) -> Tensor:  # type: ignore[misc]
@@ -1233,7 +1391,7 @@ class ActivationDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        type: ActivationType | str,
+        type: ActivationType | ActivationTypeName,
         a: float | None = None,
         b: float | None = None,
         c: float | None = None,
@@ -1265,7 +1423,7 @@ class Activation(Layer):
     @typing.overload
     def __init__(
         self,
-        activation_type: ActivationType | str,
+        activation_type: ActivationType | ActivationTypeName,
         a: float | None = None,
         b: float | None = None,
         c: float | None = None,
@@ -1459,7 +1617,10 @@ class Arithmetic(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, operation: ArithmeticOperation | str, *, name: str = ""
+        self,
+        operation: ArithmeticOperation | ArithmeticOperationName,
+        *,
+        name: str = "",
     ) -> None: ...
     @property
     def operation(self) -> ArithmeticOperation: ...
@@ -1476,7 +1637,10 @@ class Comparison(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, operation: ComparisonOperation | str, *, name: str = ""
+        self,
+        operation: ComparisonOperation | ComparisonOperationName,
+        *,
+        name: str = "",
     ) -> None: ...
     @property
     def operation(self) -> ComparisonOperation: ...
@@ -1524,7 +1688,7 @@ class Softmax(Layer):
         """
     def __init__(
         self,
-        operation: SoftmaxOperation | str = "softmax",
+        operation: SoftmaxOperation | SoftmaxOperationName = "softmax",
         axis: int = 1,
         *,
         name: str = "",
@@ -1595,7 +1759,7 @@ class Upsample(Layer):
     def __init__(
         self,
         shape: collections.abc.Sequence[int] | int,
-        sample_mode: SampleMode | str = "nearest",
+        sample_mode: SampleMode | SampleModeName = "nearest",
         aligns_corners: bool = False,
         *,
         name: str = "",
@@ -1688,7 +1852,7 @@ class Padding(Layer):
         """
     def __init__(
         self,
-        padding_type: PaddingType | str,
+        padding_type: PaddingType | PaddingTypeName,
         padding: collections.abc.Sequence[int] | int,
         constant_value: float = 0.0,
         *,
@@ -1764,7 +1928,7 @@ class Reduction(Layer):
         """
     def __init__(
         self,
-        reduction_type: ReductionType | str,
+        reduction_type: ReductionType | ReductionTypeName,
         axes: collections.abc.Sequence[int] | int = (),
         *,
         name: str = "",
@@ -1785,7 +1949,7 @@ class PoolingDescriptor:
         kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        padding_policy: PaddingPolicy | str = "same",
+        padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         count_includes_padding: bool = False,
         *,
@@ -1796,7 +1960,7 @@ class PoolingDescriptor:
         kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        padding_policy: PaddingPolicy | str = "same",
+        padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         *,
         ceil_mode: bool = False,
@@ -1806,7 +1970,7 @@ class PoolingDescriptor:
         kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        padding_policy: PaddingPolicy | str = "same",
+        padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         *,
         ceil_mode: bool = False,
@@ -1816,11 +1980,11 @@ class PoolingDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        type: PoolingType | str,
+        type: PoolingType | PoolingTypeName,
         kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        padding_policy: PaddingPolicy | str = "same",
+        padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         count_includes_padding: bool = False,
         *,
@@ -1880,7 +2044,7 @@ class Pooling(Layer):
     @typing.overload
     def __init__(
         self,
-        pooling_type: PoolingType | str,
+        pooling_type: PoolingType | PoolingTypeName,
         kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         padding: PaddingPolicy
@@ -1965,7 +2129,7 @@ class ConvolutionDescriptor:
         *,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        padding_policy: PaddingPolicy | str = "same",
+        padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> ConvolutionDescriptor:
         """
@@ -1980,7 +2144,7 @@ class ConvolutionDescriptor:
         group_count: int = 1,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        padding_policy: PaddingPolicy | str = "same",
+        padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> ConvolutionDescriptor: ...
     def __copy__(self) -> ConvolutionDescriptor: ...
@@ -1993,11 +2157,11 @@ class ConvolutionDescriptor:
         input_feature_channel_count: int,
         output_feature_channel_count: int,
         *,
-        type: ConvolutionType | str = "standard",
+        type: ConvolutionType | ConvolutionTypeName = "standard",
         group_count: int = 1,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        padding_policy: PaddingPolicy | str = "same",
+        padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> None: ...
     @typing.overload
@@ -2083,7 +2247,7 @@ class Convolution(WeightedLayer):
         *,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         uses_biases: bool = True,
         name: str = "",
     ) -> None: ...
@@ -2100,10 +2264,10 @@ class Convolution(WeightedLayer):
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         group_count: int = 1,
-        convolution_type: ConvolutionType | str = "standard",
+        convolution_type: ConvolutionType | ConvolutionTypeName = "standard",
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         uses_biases: bool = True,
         name: str = "",
     ) -> None: ...
@@ -2121,10 +2285,10 @@ class Convolution(WeightedLayer):
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         group_count: int = 1,
-        convolution_type: ConvolutionType | str = "standard",
+        convolution_type: ConvolutionType | ConvolutionTypeName = "standard",
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         uses_biases: bool = True,
         name: str = "",
     ) -> None: ...
@@ -2153,7 +2317,7 @@ class FullyConnected(WeightedLayer):
         *,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         uses_biases: bool = True,
         name: str = "",
     ) -> None: ...
@@ -2165,7 +2329,7 @@ class FullyConnected(WeightedLayer):
         *,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         uses_biases: bool = True,
         name: str = "",
     ) -> None: ...
@@ -2176,7 +2340,7 @@ class FullyConnected(WeightedLayer):
         *,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         uses_biases: bool = True,
         name: str = "",
     ) -> None: ...
@@ -2308,7 +2472,11 @@ class Scatter(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, axis: int, reduction_type: ReductionType | str = "none", *, name: str = ""
+        self,
+        axis: int,
+        reduction_type: ReductionType | ReductionTypeName = "none",
+        *,
+        name: str = "",
     ) -> None: ...
     @property
     def axis(self) -> int: ...
@@ -2369,7 +2537,7 @@ class Embedding(Layer):
         descriptor: EmbeddingDescriptor,
         weights: Tensor | ArrayLike | None = None,
         *,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @typing.overload
@@ -2383,7 +2551,7 @@ class Embedding(Layer):
         scales_gradient_by_frequency: bool = False,
         *,
         weights: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @property
@@ -2412,7 +2580,7 @@ class LSTMDescriptor:
         bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
+        result_mode: LSTMResultMode | LSTMResultModeName = "output",
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
@@ -2496,14 +2664,14 @@ class LSTM(Recurrent):
         peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         *,
         gate_activations: collections.abc.Sequence[
-            ActivationType | str | ActivationDescriptor
+            ActivationType | ActivationTypeName | ActivationDescriptor
         ]
         | None = None,
         output_result_activation: ActivationType
-        | str
+        | ActivationTypeName
         | ActivationDescriptor
         | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @typing.overload
@@ -2517,21 +2685,21 @@ class LSTM(Recurrent):
         bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
+        result_mode: LSTMResultMode | LSTMResultModeName = "output",
         input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         *,
         gate_activations: collections.abc.Sequence[
-            ActivationType | str | ActivationDescriptor
+            ActivationType | ActivationTypeName | ActivationDescriptor
         ]
         | None = None,
         output_result_activation: ActivationType
-        | str
+        | ActivationTypeName
         | ActivationDescriptor
         | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @typing.overload
@@ -2545,20 +2713,20 @@ class LSTM(Recurrent):
         bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
+        result_mode: LSTMResultMode | LSTMResultModeName = "output",
         input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         gate_activations: collections.abc.Sequence[
-            ActivationType | str | ActivationDescriptor
+            ActivationType | ActivationTypeName | ActivationDescriptor
         ]
         | None = None,
         output_result_activation: ActivationType
-        | str
+        | ActivationTypeName
         | ActivationDescriptor
         | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @property
@@ -2600,13 +2768,13 @@ class GRU(Recurrent):
         bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
+        result_mode: LSTMResultMode | LSTMResultModeName = "output",
         input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         secondary_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         reset_after: bool = True,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @typing.overload
@@ -2620,13 +2788,13 @@ class GRU(Recurrent):
         bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
+        result_mode: LSTMResultMode | LSTMResultModeName = "output",
         input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         secondary_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         reset_after: bool = True,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @property
@@ -2656,12 +2824,15 @@ class RNN(Recurrent):
         bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
+        result_mode: LSTMResultMode | LSTMResultModeName = "output",
         input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        activation: ActivationType | str | ActivationDescriptor | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        activation: ActivationType
+        | ActivationTypeName
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @typing.overload
@@ -2675,12 +2846,15 @@ class RNN(Recurrent):
         bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
+        result_mode: LSTMResultMode | LSTMResultModeName = "output",
         input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        activation: ActivationType | str | ActivationDescriptor | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        activation: ActivationType
+        | ActivationTypeName
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         name: str = "",
     ) -> None: ...
     @property
@@ -2750,7 +2924,7 @@ class MultiheadAttention(Layer):
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         *,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
         seed: int = 0,
@@ -2771,7 +2945,7 @@ class MultiheadAttention(Layer):
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         *,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
         seed: int = 0,
@@ -2791,7 +2965,7 @@ class MultiheadAttention(Layer):
         weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | RandomInitializerTypeName | None = None,
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
         seed: int = 0,
@@ -3005,8 +3179,8 @@ class LossDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        loss_type: LossType | str,
-        reduction_type: ReductionType | str = "mean",
+        loss_type: LossType | LossTypeName,
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         weight: float = 1.0,
         label_smoothing: float = 0.0,
         class_count: int = 1,
@@ -3074,7 +3248,7 @@ class MeanAbsoluteError(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
@@ -3096,7 +3270,7 @@ class MeanSquaredError(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
@@ -3119,7 +3293,7 @@ class SoftmaxCrossEntropy(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         label_smoothing: float = 0.0,
         class_count: int = 1,
@@ -3145,7 +3319,7 @@ class SigmoidCrossEntropy(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         label_smoothing: float = 0.0,
         weight: float = 1.0,
@@ -3169,7 +3343,7 @@ class CategoricalCrossEntropy(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         label_smoothing: float = 0.0,
         class_count: int = 1,
@@ -3195,7 +3369,7 @@ class Hinge(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
@@ -3217,7 +3391,7 @@ class Huber(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         delta: float = 1.0,
         weight: float = 1.0,
@@ -3240,7 +3414,7 @@ class CosineDistance(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
@@ -3262,7 +3436,7 @@ class Log(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         epsilon: float = 1e-07,
         weight: float = 1.0,
@@ -3285,7 +3459,7 @@ class KullbackLeiblerDivergence(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
@@ -3298,7 +3472,7 @@ class Value(Loss):
     """
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         weight: float = 1.0,
         name: str = "",
@@ -3315,7 +3489,7 @@ class CTCDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         blank: int = 0,
         zero_infinity: bool = False,
@@ -3341,7 +3515,7 @@ class CTC(Loss):
     @typing.overload
     def __init__(
         self,
-        reduction_type: ReductionType | str = "mean",
+        reduction_type: ReductionType | ReductionTypeName = "mean",
         *,
         blank: int = 0,
         zero_infinity: bool = False,
@@ -3484,12 +3658,14 @@ class OptimizerDescriptor:
         learning_rate: float = 0.001,
         gradient_rescale: float = 1.0,
         applies_gradient_clipping: bool | None = None,
-        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clipping_type: GradientClippingType
+        | GradientClippingTypeName
+        | None = None,
         gradient_clip_max: float | None = None,
         gradient_clip_min: float | None = None,
         maximum_clipping_norm: float | None = None,
         custom_global_norm: float | None = None,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -3604,12 +3780,14 @@ class SGD(Optimizer):
         *,
         gradient_rescale: float = 1.0,
         applies_gradient_clipping: bool | None = None,
-        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clipping_type: GradientClippingType
+        | GradientClippingTypeName
+        | None = None,
         gradient_clip_max: float | None = None,
         gradient_clip_min: float | None = None,
         maximum_clipping_norm: float | None = None,
         custom_global_norm: float | None = None,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
@@ -3643,12 +3821,14 @@ class Adam(Optimizer):
         *,
         gradient_rescale: float = 1.0,
         applies_gradient_clipping: bool | None = None,
-        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clipping_type: GradientClippingType
+        | GradientClippingTypeName
+        | None = None,
         gradient_clip_max: float | None = None,
         gradient_clip_min: float | None = None,
         maximum_clipping_norm: float | None = None,
         custom_global_norm: float | None = None,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
@@ -3686,12 +3866,14 @@ class AdamW(Adam):
         *,
         gradient_rescale: float = 1.0,
         applies_gradient_clipping: bool | None = None,
-        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clipping_type: GradientClippingType
+        | GradientClippingTypeName
+        | None = None,
         gradient_clip_max: float | None = None,
         gradient_clip_min: float | None = None,
         maximum_clipping_norm: float | None = None,
         custom_global_norm: float | None = None,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
 
@@ -3719,12 +3901,14 @@ class RMSProp(Optimizer):
         *,
         gradient_rescale: float = 1.0,
         applies_gradient_clipping: bool | None = None,
-        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clipping_type: GradientClippingType
+        | GradientClippingTypeName
+        | None = None,
         gradient_clip_max: float | None = None,
         gradient_clip_min: float | None = None,
         maximum_clipping_norm: float | None = None,
         custom_global_norm: float | None = None,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
@@ -3884,7 +4068,7 @@ class Collective:
 
 class GRUDescriptor:
     """
-    MPSGraph's options of Graph.gru: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of Graph.ops.gru: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3900,9 +4084,9 @@ class GRUDescriptor:
         reset_gate_first: bool = False,
         reset_after: bool = False,
         flip_z: bool = False,
-        update_gate_activation: ActivationType | str = "sigmoid",
-        reset_gate_activation: ActivationType | str = "sigmoid",
-        output_gate_activation: ActivationType | str = "tanh",
+        update_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
+        reset_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
+        output_gate_activation: ActivationType | ActivationTypeName = "tanh",
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
@@ -3933,7 +4117,7 @@ class GRUDescriptor:
 
 class LSTMOpDescriptor:
     """
-    MPSGraph's options of Graph.lstm: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of Graph.ops.lstm: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3948,11 +4132,11 @@ class LSTMOpDescriptor:
         produce_cell: bool = False,
         training: bool = False,
         forget_gate_last: bool = False,
-        input_gate_activation: ActivationType | str = "sigmoid",
-        forget_gate_activation: ActivationType | str = "sigmoid",
-        cell_gate_activation: ActivationType | str = "tanh",
-        output_gate_activation: ActivationType | str = "sigmoid",
-        activation: ActivationType | str = "tanh",
+        input_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
+        forget_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
+        cell_gate_activation: ActivationType | ActivationTypeName = "tanh",
+        output_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
+        activation: ActivationType | ActivationTypeName = "tanh",
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
@@ -3988,7 +4172,7 @@ class LSTMOpDescriptor:
 
 class SingleGateRNNDescriptor:
     """
-    MPSGraph's options of Graph.single_gate_rnn: see docs/recurrent.md. The activation is none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of Graph.ops.single_gate_rnn: see docs/recurrent.md. The activation is none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -4001,7 +4185,7 @@ class SingleGateRNNDescriptor:
         reverse: bool = False,
         bidirectional: bool = False,
         training: bool = False,
-        activation: ActivationType | str = "relu",
+        activation: ActivationType | ActivationTypeName = "relu",
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
@@ -4017,15 +4201,11 @@ class SingleGateRNNDescriptor:
         The op also gives the training state.
         """
 
-class Graph:
+class Ops:
     """
-    Which layer consumes which tensors. Training and inference graphs made of it share its parameters.
+    The ops of a graph, which adds a node for each call. Inputs are tensors, by place or by name; options have names.
     """
-    def __eq__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-    def __init__(self) -> None: ...
     def __repr__(self) -> str: ...
-    def _repr_html_(self) -> str: ...
     def accumulate_gradient(
         self,
         accumulator: Tensor,
@@ -4042,7 +4222,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        type: ActivationType | str,
+        type: ActivationType | ActivationTypeName,
         a: float | None = None,
         b: float | None = None,
         c: float = 0.0,
@@ -4057,7 +4237,7 @@ class Graph:
         gradient: Tensor,
         x: Tensor,
         *,
-        type: ActivationType | str,
+        type: ActivationType | ActivationTypeName,
         a: float | None = None,
         b: float | None = None,
         c: float = 0.0,
@@ -4081,7 +4261,7 @@ class Graph:
         clips_by_value: bool = False,
         gradient_clip_min: float = -1.0,
         gradient_clip_max: float = 1.0,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
         lr_scale: float = 1.0,
         beta1: float = 0.9,
@@ -4266,7 +4446,7 @@ class Graph:
         x: Tensor,
         y: Tensor,
         *,
-        operation: ArithmeticOperation | str,
+        operation: ArithmeticOperation | ArithmeticOperationName,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -4312,7 +4492,7 @@ class Graph:
         x: Tensor,
         y: Tensor,
         *,
-        operation: ComparisonOperation | str,
+        operation: ComparisonOperation | ComparisonOperationName,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -4320,8 +4500,11 @@ class Graph:
         Appends one `compare` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def concatenate(
-        self, sources: collections.abc.Sequence[Tensor], axis: int = 1
-    ) -> Tensor: ...
+        self, *x: Tensor, axis: int = 1, name: str = "", phase: str = "forward"
+    ) -> Tensor:
+        """
+        Appends one `concatenate` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def convolution_2d(
         self,
         x: Tensor,
@@ -4459,9 +4642,17 @@ class Graph:
         """
         Appends one `fill` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
-    def gather(self, axis: int, source: Tensor, indices: Tensor) -> Tensor:
+    def gather(
+        self,
+        source: Tensor,
+        indices: Tensor,
+        *,
+        axis: int = 1,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
         """
-        The elements of `source` that `indices` name; see layers.Gather.
+        Appends one `gather` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def gru(
         self,
@@ -4516,13 +4707,13 @@ class Graph:
         reset_gate_first: bool = True,
         reset_after: bool = True,
         flip_z: bool = False,
-        update_gate_activation: ActivationType | str = "sigmoid",
+        update_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         update_gate_a: float | None = None,
         update_gate_b: float | None = None,
-        reset_gate_activation: ActivationType | str = "sigmoid",
+        reset_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         reset_gate_a: float | None = None,
         reset_gate_b: float | None = None,
-        output_gate_activation: ActivationType | str = "tanh",
+        output_gate_activation: ActivationType | ActivationTypeName = "tanh",
         output_gate_a: float | None = None,
         output_gate_b: float | None = None,
         name: str = "",
@@ -4548,13 +4739,13 @@ class Graph:
         reset_gate_first: bool = True,
         reset_after: bool = True,
         flip_z: bool = False,
-        update_gate_activation: ActivationType | str = "sigmoid",
+        update_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         update_gate_a: float | None = None,
         update_gate_b: float | None = None,
-        reset_gate_activation: ActivationType | str = "sigmoid",
+        reset_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         reset_gate_a: float | None = None,
         reset_gate_b: float | None = None,
-        output_gate_activation: ActivationType | str = "tanh",
+        output_gate_activation: ActivationType | ActivationTypeName = "tanh",
         output_gate_a: float | None = None,
         output_gate_b: float | None = None,
         name: str = "",
@@ -4576,8 +4767,8 @@ class Graph:
         weights: Tensor | None = None,
         class_weights: Tensor | None = None,
         *,
-        type: LossType | str,
-        reduction: ReductionType | str = "mean",
+        type: LossType | LossTypeName,
+        reduction: ReductionType | ReductionTypeName = "mean",
         weight: float = 1.0,
         label_smoothing: float = 0.0,
         class_count: int = 1,
@@ -4598,8 +4789,8 @@ class Graph:
         weights: Tensor | None = None,
         class_weights: Tensor | None = None,
         *,
-        type: LossType | str,
-        reduction: ReductionType | str = "mean",
+        type: LossType | LossTypeName,
+        reduction: ReductionType | ReductionTypeName = "mean",
         weight: float = 1.0,
         label_smoothing: float = 0.0,
         class_count: int = 1,
@@ -4668,19 +4859,19 @@ class Graph:
         reverse: bool = False,
         forget_gate_last: bool = False,
         output_peephole_reads_new_cell: bool = False,
-        input_gate_activation: ActivationType | str = "sigmoid",
+        input_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         input_gate_a: float | None = None,
         input_gate_b: float | None = None,
-        forget_gate_activation: ActivationType | str = "sigmoid",
+        forget_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         forget_gate_a: float | None = None,
         forget_gate_b: float | None = None,
-        cell_gate_activation: ActivationType | str = "tanh",
+        cell_gate_activation: ActivationType | ActivationTypeName = "tanh",
         cell_gate_a: float | None = None,
         cell_gate_b: float | None = None,
-        output_gate_activation: ActivationType | str = "sigmoid",
+        output_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         output_gate_a: float | None = None,
         output_gate_b: float | None = None,
-        activation: ActivationType | str = "tanh",
+        activation: ActivationType | ActivationTypeName = "tanh",
         activation_a: float | None = None,
         activation_b: float | None = None,
         name: str = "",
@@ -4709,19 +4900,19 @@ class Graph:
         reverse: bool = False,
         forget_gate_last: bool = False,
         output_peephole_reads_new_cell: bool = False,
-        input_gate_activation: ActivationType | str = "sigmoid",
+        input_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         input_gate_a: float | None = None,
         input_gate_b: float | None = None,
-        forget_gate_activation: ActivationType | str = "sigmoid",
+        forget_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         forget_gate_a: float | None = None,
         forget_gate_b: float | None = None,
-        cell_gate_activation: ActivationType | str = "tanh",
+        cell_gate_activation: ActivationType | ActivationTypeName = "tanh",
         cell_gate_a: float | None = None,
         cell_gate_b: float | None = None,
-        output_gate_activation: ActivationType | str = "sigmoid",
+        output_gate_activation: ActivationType | ActivationTypeName = "sigmoid",
         output_gate_a: float | None = None,
         output_gate_b: float | None = None,
-        activation: ActivationType | str = "tanh",
+        activation: ActivationType | ActivationTypeName = "tanh",
         activation_a: float | None = None,
         activation_b: float | None = None,
         name: str = "",
@@ -4775,37 +4966,11 @@ class Graph:
         """
         Appends one `max_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
-    @typing.overload
-    def node(
-        self,
-        layer: Layer,
-        source: Tensor,
-        disable_update: bool = False,
-        loss_labels: collections.abc.Sequence[Tensor] | None = None,
-    ) -> Tensor:
-        """
-        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
-
-        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
-        """
-    @typing.overload
-    def node(
-        self,
-        layer: Layer,
-        sources: collections.abc.Sequence[Tensor],
-        disable_update: bool = False,
-        loss_labels: collections.abc.Sequence[Tensor] | None = None,
-    ) -> Tensor:
-        """
-        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
-
-        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
-        """
     def pad(
         self,
         x: Tensor,
         *,
-        type: PaddingType | str = "zero",
+        type: PaddingType | PaddingTypeName = "zero",
         before: collections.abc.Sequence[int] | int,
         after: collections.abc.Sequence[int] | int,
         value: float = 0.0,
@@ -4819,7 +4984,7 @@ class Graph:
         self,
         gradient: Tensor,
         *,
-        type: PaddingType | str = "zero",
+        type: PaddingType | PaddingTypeName = "zero",
         before: collections.abc.Sequence[int] | int,
         after: collections.abc.Sequence[int] | int,
         value: float = 0.0,
@@ -4833,7 +4998,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        type: ReductionType | str,
+        type: ReductionType | ReductionTypeName,
         axes: collections.abc.Sequence[int] | int = (),
         name: str = "",
         phase: str = "forward",
@@ -4842,14 +5007,15 @@ class Graph:
         Appends one `reduce` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def reshape(
-        self, shape: collections.abc.Sequence[int] | int, source: Tensor
+        self,
+        x: Tensor,
+        *,
+        shape: collections.abc.Sequence[int] | int,
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Same elements, other shape; one size may be -1.
-        """
-    def result_tensors(self, layer: Layer) -> list[Tensor]:
-        """
-        Empty for a layer that is not in the graph.
+        Appends one `reshape` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def rmsprop_update(
         self,
@@ -4865,7 +5031,7 @@ class Graph:
         clips_by_value: bool = False,
         gradient_clip_min: float = -1.0,
         gradient_clip_max: float = 1.0,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
         lr_scale: float = 1.0,
         momentum_scale: float = 0.0,
@@ -4918,14 +5084,17 @@ class Graph:
         """
     def scatter(
         self,
-        axis: int,
         source: Tensor,
         indices: Tensor,
-        copy_from: Tensor,
-        reduction_type: ReductionType | str = "none",
+        data: Tensor,
+        *,
+        axis: int = 1,
+        reduction_type: ReductionType | ReductionTypeName = "none",
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        A copy of `copy_from` with those of `source` where `indices` name; see layers.Scatter.
+        Appends one `scatter` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def scatter_gradient(
         self,
@@ -4940,16 +5109,16 @@ class Graph:
         Appends one `scatter_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def select(
-        self, sources: collections.abc.Sequence[Tensor], condition: Tensor
+        self,
+        condition: Tensor,
+        x: Tensor,
+        y: Tensor,
+        *,
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        sources = [x, y]: x where `condition` is true, else y.
-        """
-    def sequence(
-        self, source: Tensor, *args: Layer | collections.abc.Callable[[Tensor], Tensor]
-    ) -> Tensor:
-        """
-        A chain of nodes: each layer gets the result before, the first one `source`; returns the last one's. A function that takes a tensor and returns one may stand for a layer. Without layers it is `source`. Raises what node() raises, with the place of the layer; the nodes before it stay.
+        Appends one `select` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def sgd_update(
         self,
@@ -4963,7 +5132,7 @@ class Graph:
         clips_by_value: bool = False,
         gradient_clip_min: float = -1.0,
         gradient_clip_max: float = 1.0,
-        regularization_type: RegularizationType | str = "none",
+        regularization_type: RegularizationType | RegularizationTypeName = "none",
         regularization_scale: float = 0.0,
         lr_scale: float = 1.0,
         momentum_scale: float = 0.0,
@@ -5020,7 +5189,7 @@ class Graph:
         lengths: Tensor | None = None,
         *,
         reverse: bool = False,
-        activation: ActivationType | str = "tanh",
+        activation: ActivationType | ActivationTypeName = "tanh",
         activation_a: float | None = None,
         activation_b: float | None = None,
         name: str = "",
@@ -5041,7 +5210,7 @@ class Graph:
         last_hidden_gradient: Tensor | None = None,
         *,
         reverse: bool = False,
-        activation: ActivationType | str = "tanh",
+        activation: ActivationType | ActivationTypeName = "tanh",
         activation_a: float | None = None,
         activation_b: float | None = None,
         name: str = "",
@@ -5081,7 +5250,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        operation: SoftmaxOperation | str = "softmax",
+        operation: SoftmaxOperation | SoftmaxOperationName = "softmax",
         axis: int = 1,
         name: str = "",
         phase: str = "forward",
@@ -5094,7 +5263,7 @@ class Graph:
         gradient: Tensor,
         y: Tensor,
         *,
-        operation: SoftmaxOperation | str = "softmax",
+        operation: SoftmaxOperation | SoftmaxOperationName = "softmax",
         axis: int = 1,
         name: str = "",
         phase: str = "forward",
@@ -5102,21 +5271,14 @@ class Graph:
         """
         Appends one `softmax_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
-    def source_tensors(self, layer: Layer) -> list[Tensor]:
-        """
-        Empty for a layer that is not in the graph.
-        """
     @typing.overload
-    def split(self, source: Tensor, split_count: int, axis: int) -> list[Tensor]:
+    def split(self, x: Tensor, count: int, axis: int = 1) -> list[Tensor]:
         """
-        Parts of ceil(size / split_count); the last may be smaller.
+        Parts of ceil(size / count); the last may be smaller.
         """
     @typing.overload
     def split(
-        self,
-        source: Tensor,
-        split_section_lengths: collections.abc.Sequence[int] | int,
-        axis: int,
+        self, x: Tensor, lengths: collections.abc.Sequence[int] | int, axis: int = 1
     ) -> list[Tensor]:
         """
         Parts of these lengths.
@@ -5128,16 +5290,21 @@ class Graph:
         Appends one `squared_norm` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def transpose(
-        self, axes: collections.abc.Sequence[int] | int, source: Tensor
+        self,
+        x: Tensor,
+        *,
+        axes: collections.abc.Sequence[int] | int,
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Result axis k is source axis axes[k].
+        Appends one `transpose` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def unary(
         self,
         x: Tensor,
         *,
-        operation: ArithmeticOperation | str,
+        operation: ArithmeticOperation | ArithmeticOperationName,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -5163,7 +5330,7 @@ class Graph:
         x: Tensor,
         *,
         shape: collections.abc.Sequence[int] | int,
-        sample_mode: SampleMode | str = "nearest",
+        sample_mode: SampleMode | SampleModeName = "nearest",
         aligns_corners: bool = False,
         name: str = "",
         phase: str = "forward",
@@ -5176,7 +5343,7 @@ class Graph:
         gradient: Tensor,
         *,
         shape: collections.abc.Sequence[int] | int,
-        sample_mode: SampleMode | str = "nearest",
+        sample_mode: SampleMode | SampleModeName = "nearest",
         aligns_corners: bool = False,
         name: str = "",
         phase: str = "forward",
@@ -5225,6 +5392,56 @@ class Graph:
         """
         Appends one `yolo_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
+
+class Graph:
+    """
+    Which layer consumes which tensors. Training and inference graphs made of it share its parameters.
+    """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(self) -> None: ...
+    def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+    @typing.overload
+    def node(
+        self,
+        layer: Layer,
+        source: Tensor,
+        disable_update: bool = False,
+        loss_labels: collections.abc.Sequence[Tensor] | None = None,
+    ) -> Tensor:
+        """
+        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
+
+        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
+        """
+    @typing.overload
+    def node(
+        self,
+        layer: Layer,
+        sources: collections.abc.Sequence[Tensor],
+        disable_update: bool = False,
+        loss_labels: collections.abc.Sequence[Tensor] | None = None,
+    ) -> Tensor:
+        """
+        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
+
+        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
+        """
+    def result_tensors(self, layer: Layer) -> list[Tensor]:
+        """
+        Empty for a layer that is not in the graph.
+        """
+    def sequence(
+        self, source: Tensor, *args: Layer | collections.abc.Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """
+        A chain of nodes: each layer gets the result before, the first one `source`; returns the last one's. A function that takes a tensor and returns one may stand for a layer. Without layers it is `source`. Raises what node() raises, with the place of the layer; the nodes before it stay.
+        """
+    def source_tensors(self, layer: Layer) -> list[Tensor]:
+        """
+        Empty for a layer that is not in the graph.
+        """
     @property
     def device(self) -> Device | None:
         """
@@ -5234,6 +5451,11 @@ class Graph:
     def layers(self) -> list[Layer]:
         """
         Every layer once, in the order of its first node.
+        """
+    @property
+    def ops(self) -> Ops:
+        """
+        Ops that add a node to this graph: graph.ops.softmax(x, axis=1).
         """
     @property
     def summarized_dot_description(self) -> str:
@@ -5426,7 +5648,7 @@ class CompiledGraph(Graph):
         link_graphs: bool = False,
         compute_all_gradients: bool = False,
         accumulate_gradients: bool = False,
-        precision: Precision | str = Precision.float32,
+        precision: Precision | PrecisionName = Precision.float32,
         reuse_memory: bool = True,
         poison_memory: bool = False,
         max_gpu_ms: float = 500.0,
@@ -5887,9 +6109,9 @@ class NodePaddingPolicy:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        extent: PaddingExtent | str = "same",
-        alignment: PaddingAlignment | str = "centered",
-        remainder: PaddingRemainder | str = "bottom_right",
+        extent: PaddingExtent | PaddingExtentName = "same",
+        alignment: PaddingAlignment | PaddingAlignmentName = "centered",
+        remainder: PaddingRemainder | PaddingRemainderName = "bottom_right",
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
@@ -6057,7 +6279,7 @@ class TrainableNode(FilterNode):
         Who updates the weights, when the graph has their gradient: "gpu" (the device), "cpu" (the data source) or "none".
         """
     @training_style.setter
-    def training_style(self, arg1: TrainingStyle | str) -> None: ...
+    def training_style(self, arg1: TrainingStyle | TrainingStyleName) -> None: ...
 
 class NodeConvolutionDescriptor:
     """
@@ -6212,7 +6434,7 @@ class PoolingAverageNode(FilterNode):
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
-        edge_mode: ImageEdgeMode | str = "clamp",
+        edge_mode: ImageEdgeMode | ImageEdgeModeName = "clamp",
         name: str = "",
     ) -> None: ...
 
@@ -6243,7 +6465,7 @@ class NeuronDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        type: NeuronType | str,
+        type: NeuronType | NeuronTypeName,
         a: float = 0.0,
         b: float = 0.0,
         c: float = 0.0,
@@ -6274,7 +6496,7 @@ class NeuronNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        type: NeuronType | str,
+        type: NeuronType | NeuronTypeName,
         a: float = 0.0,
         b: float = 0.0,
         c: float = 0.0,
@@ -6589,7 +6811,7 @@ class PadNode(FilterNode):
         before: collections.abc.Sequence[int],
         after: collections.abc.Sequence[int],
         *,
-        edge_mode: ImageEdgeMode | str = "zero",
+        edge_mode: ImageEdgeMode | ImageEdgeModeName = "zero",
         fill_value: float = 0.0,
         name: str = "",
     ) -> None: ...
@@ -6601,7 +6823,7 @@ class ReductionNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        reduction: ImageReduction | str,
+        reduction: ImageReduction | ImageReductionName,
         weight: float = 1.0,
         *,
         name: str = "",
@@ -6660,8 +6882,8 @@ class NodeLossDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        type: LossType | str,
-        reduction: ReductionType | str = "none",
+        type: LossType | LossTypeName,
+        reduction: ReductionType | ReductionTypeName = "none",
         weight: float = 1.0,
         label_smoothing: float = 0.0,
         epsilon: float = 1e-07,
@@ -6837,6 +7059,11 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 def set_num_threads(count: int) -> None:
     """
     Sets the threads of graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
+    """
+
+def set_seed(seed: int) -> None:
+    """
+    Seeds initial values of parameters and dropout masks: those of layers and graphs that are made from now on.
     """
 
 def summarized_dot_description(

@@ -28,11 +28,14 @@ LONGEST_LINE = 88
 def readable(doc: str) -> str:
     """The same docstring with signatures as one writes them: names without their
     module, an argument a line where there are many. signatures_of() reads it, too."""
-    head, mark, rest = doc.partition("Overloaded function.")
+    head, mark, rest = doc.partition("Overloaded function.\n\n")
     if not mark:
         head, mark, rest = doc.partition("\n")
         return _folded(head) + mark + rest
-    return _folded(head) + mark + _SIGNATURE.sub(lambda line: _folded(line[0]), rest)
+    forms = re.split(r"\n\n(?=\d+\. \w+\(.*\) -> )", rest)
+    cleaned = [inspect.cleandoc(form).partition("\n") for form in forms]
+    texts = [_folded(line) + mark + text for line, mark, text in cleaned]
+    return head + mark + "\n\n".join(texts)
 
 
 def _folded(line: str) -> str:

@@ -96,7 +96,8 @@ Graph Expression::find_graph() const {
     if (found && found != graph) {
       fail("the operands are results of different graphs",
            "results of one graph", "results of two",
-           "Name the graph, as in graph.binary(x, y, operation=\"add\"): there "
+           "Name the graph, as in graph.ops.binary(x, y, operation=\"add\"): "
+           "there "
            "the result of the other one is an input.");
     }
     found = std::move(graph);
@@ -104,7 +105,7 @@ Graph Expression::find_graph() const {
   if (!found) {
     fail("no operand is a result of a graph", "at least one result", "none",
          "Make one a result first, by graph.node(layer, x), or name the graph, "
-         "as in graph.binary(x, y, operation=\"add\").");
+         "as in graph.ops.binary(x, y, operation=\"add\").");
   }
   return GraphHandle(std::move(found));
 }

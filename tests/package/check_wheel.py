@@ -45,13 +45,13 @@ TRAIN = """
 import numpy as np
 import traingraph as tg
 
-tg.Platform.set_rng_seed(1)
+tg.set_seed(1)
 x = tg.Tensor((32, 1, 8, 8), name="x")
 y = tg.Tensor((32, 10), name="y")
 g = tg.Graph()
 h = g.node(tg.layers.Convolution(1, 8, kernel_size=3, padding="same"), x)
 h = g.node(tg.layers.ReLU(), h)
-h = g.reshape((32, -1), h)
+h = h.reshape(32, -1)
 g.node(tg.layers.FullyConnected(8 * 64, 10), h)
 t = tg.TrainingGraph(
     [g],

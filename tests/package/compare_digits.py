@@ -42,7 +42,7 @@ def losses_of(program: str, folder: str) -> list[float]:
 def main() -> int:
     digits = load_example()
     images, _, labels, _ = digits.load_data()
-    tg.Platform.set_rng_seed(SEED)
+    tg.set_seed(SEED)
     training = digits.build("cpu").training
     batch = digits.BATCH
 

@@ -23,7 +23,7 @@ def _products() -> tuple[tg.InferenceGraph, float]:
     graph = tg.Graph()
     y = x
     for _ in range(PRODUCTS):
-        y = graph.matmul(y, w)
+        y = graph.ops.matmul(y, w)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
     inference.compile("cpu")

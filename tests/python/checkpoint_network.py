@@ -9,7 +9,7 @@ import traingraph as tg
 
 
 def make(seed: int) -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(seed)
+    tg.set_seed(seed)
     x, y = tg.Tensor((8, 6), name="x"), tg.Tensor((8, 3), name="y")
     graph = tg.Graph()
     h = graph.node(tg.layers.FullyConnected(6, 16, name="hidden"), x)

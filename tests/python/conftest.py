@@ -28,7 +28,7 @@ PATIENCE = 60.0
 
 @pytest.fixture(autouse=True)
 def _seed() -> None:
-    tg.Platform.set_rng_seed(7)
+    tg.set_seed(7)
 
 
 @pytest.fixture

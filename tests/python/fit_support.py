@@ -13,7 +13,7 @@ Batch = dict[str, np.ndarray]
 
 
 def make_training(rate: float = 0.1, *, labels: bool = True) -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(7)
+    tg.set_seed(7)
     x = tg.Tensor((BATCH, FEATURES), name="x")
     y = tg.Tensor((BATCH, CLASSES), name="y")
     graph = tg.Graph()

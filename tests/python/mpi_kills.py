@@ -33,7 +33,7 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((24, 6)).astype(np.float32)
 Y = np.eye(3, dtype=np.float32)[rng.integers(0, 3, 24)]
 x, label = tg.Tensor((24, 6), name="x"), tg.Tensor((24, 3), name="label")
-tg.Platform.set_rng_seed(1)
+tg.set_seed(1)
 g = tg.Graph()
 h = g.node(tg.layers.FullyConnected(6, 50, name="first"), x)
 h = g.node(tg.layers.Dropout(0.2), g.node(tg.layers.Tanh(), h))

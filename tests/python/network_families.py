@@ -121,7 +121,7 @@ def binary(operation: str) -> Callable[..., Case]:
 
 def selection(_: Step, x: tg.Tensor, y: tg.Tensor) -> Case:
     def add(graph: tg.Graph) -> tg.Tensor:
-        return graph.select([x, y], graph.node(Layers.Comparison("less"), [x, y]))
+        return graph.ops.select(graph.node(Layers.Comparison("less"), [x, y]), x, y)
 
     return Case(add, binary("add")(_, x, y).shape)
 
@@ -136,14 +136,17 @@ def reduction(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
 
 def flatten(_: Step, x: tg.Tensor, __: tg.Tensor) -> Case:
     size = int(np.prod(x.shape[1:]))
-    return Case(lambda graph: graph.reshape((x.shape[0], -1), x), (x.shape[0], size))
+    return Case(
+        lambda graph: graph.ops.reshape(x, shape=(x.shape[0], -1)), (x.shape[0], size)
+    )
 
 
 def transpose(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
     axes = list(range(len(x.shape)))
     axes.append(axes.pop(step.a % len(axes) or -1))
     return Case(
-        lambda graph: graph.transpose(axes, x), tuple(x.shape[axis] for axis in axes)
+        lambda graph: graph.ops.transpose(x, axes=axes),
+        tuple(x.shape[axis] for axis in axes),
     )
 
 
@@ -151,18 +154,18 @@ def concatenation(step: Step, x: tg.Tensor, y: tg.Tensor) -> Case:
     axis = step.a % len(x.shape)
     shape = list(x.shape)
     shape[axis] += y.shape[axis] if axis < len(y.shape) else 0
-    return Case(lambda graph: graph.concatenate([x, y], axis), tuple(shape))
+    return Case(lambda graph: graph.ops.concatenate(x, y, axis=axis), tuple(shape))
 
 
 def split(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
     axis = step.b % len(x.shape)
     shape = list(x.shape)
     shape[axis] = -(-shape[axis] // max(step.a, 1))
-    return Case(lambda graph: graph.split(x, step.a, axis)[0], tuple(shape))
+    return Case(lambda graph: graph.ops.split(x, step.a, axis)[0], tuple(shape))
 
 
 def as_sequence(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
-    return graph.reshape((*x.shape[:2], -1), x)
+    return graph.ops.reshape(x, shape=(*x.shape[:2], -1))
 
 
 def features(x: tg.Tensor) -> int:
@@ -182,7 +185,7 @@ def lstm(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
     shape = (x.shape[0], steps, 1, step.a * (1 + bidirectional))
 
     def add(graph: tg.Graph) -> tg.Tensor:
-        return graph.reshape(shape, graph.node(layer, as_sequence(graph, x)))
+        return graph.ops.reshape(graph.node(layer, as_sequence(graph, x)), shape=shape)
 
     return Case(add, shape)
 
@@ -201,7 +204,7 @@ def attention(step: Step, x: tg.Tensor, y: tg.Tensor) -> Case:
 
     def add(graph: tg.Graph) -> tg.Tensor:
         query, key = as_sequence(graph, x), as_sequence(graph, y)
-        return graph.reshape(shape, graph.node(layer, [query, key, key]))
+        return graph.ops.reshape(graph.node(layer, [query, key, key]), shape=shape)
 
     return Case(add, shape)
 
@@ -223,7 +226,7 @@ def embedding(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
     indices = tg.Tensor((1,), np.int32, data=index, batch_axis=None)
 
     def add(graph: tg.Graph) -> tg.Tensor:
-        return graph.binary(x, graph.node(layer, indices), operation="add")
+        return graph.ops.binary(x, graph.node(layer, indices), operation="add")
 
     return Case(add, x.shape)
 
@@ -239,7 +242,7 @@ def scatter(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
     layer = Layers.Scatter(axis, "sum" if step.c > 1 else "none")
 
     def add(graph: tg.Graph) -> tg.Tensor:
-        return graph.node(layer, [graph.gather(axis, x, indices), indices, x])
+        return graph.node(layer, [graph.ops.gather(x, indices, axis=axis), indices, x])
 
     return Case(add, x.shape)
 

@@ -48,7 +48,7 @@ class Network:
         return self.rng.random() < 0.5
 
     def sequence(self, x: tg.Tensor) -> tg.Tensor:
-        return self.graph.reshape((*x.shape[:2], -1), x)
+        return self.graph.ops.reshape(x, shape=(*x.shape[:2], -1))
 
 
 def recurrent(net: Network, x: tg.Tensor) -> tg.Tensor:
@@ -81,7 +81,7 @@ def recurrent(net: Network, x: tg.Tensor) -> tg.Tensor:
         if net.flag():
             sources.append(net.source(shape, 2))
         else:
-            sources.append(graph.fill(shape=shape, value=0.25))
+            sources.append(graph.ops.fill(shape=shape, value=0.25))
     if net.flag():
         sources.append(net.source((samples,), 0, "int32"))
         net.limits[sources[-1].name] = steps + 1
@@ -114,9 +114,11 @@ def attention(net: Network, x: tg.Tensor) -> tg.Tensor:
 
 
 def normalization(net: Network, x: tg.Tensor) -> tg.Tensor:
-    scale = net.graph.activation(net.source((x.shape[1],), None), type="sigmoid")
+    scale = net.graph.ops.activation(net.source((x.shape[1],), None), type="sigmoid")
     groups = net.rng.choice([1, x.shape[1]])
-    return net.graph.sample_norm(x, scale, net.constant(x.shape[1]), groups=groups)[0]
+    return net.graph.ops.sample_norm(x, scale, net.constant(x.shape[1]), groups=groups)[
+        0
+    ]
 
 
 def batch_norm(net: Network, x: tg.Tensor) -> tg.Tensor:
@@ -126,9 +128,9 @@ def batch_norm(net: Network, x: tg.Tensor) -> tg.Tensor:
 def look_up(net: Network, x: tg.Tensor) -> tg.Tensor:
     indices = net.indices((x.shape[0], 2), 5, 0)
     layer = L.Embedding(5, 3, maximum_norm=net.rng.choice([None, 0.5]))
-    rows = net.graph.reshape((x.shape[0], 6), net.graph.node(layer, indices))
-    flat = net.graph.reshape((x.shape[0], -1), x)
-    return net.graph.concatenate([flat, rows], 1)
+    rows = net.graph.ops.reshape(net.graph.node(layer, indices), shape=(x.shape[0], 6))
+    flat = net.graph.ops.reshape(x, shape=(x.shape[0], -1))
+    return net.graph.ops.concatenate(flat, rows)
 
 
 def gather(net: Network, x: tg.Tensor) -> tg.Tensor:
@@ -138,14 +140,14 @@ def gather(net: Network, x: tg.Tensor) -> tg.Tensor:
     if is_by_element:
         shape = (*x.shape[:axis], 2, *x.shape[axis + 1 :])
     indices = net.indices(shape, x.shape[axis], 0 if is_by_element else None)
-    return net.graph.gather(axis, x, indices)
+    return net.graph.ops.gather(x, indices, axis=axis)
 
 
 def scatter(net: Network, x: tg.Tensor) -> tg.Tensor:
     axis = net.rng.randrange(1, len(x.shape))
     indices = net.indices((2,), x.shape[axis], None)
     source = net.source((*x.shape[:axis], 2, *x.shape[axis + 1 :]), 0)
-    return net.graph.scatter(axis, source, indices, x, "sum")
+    return net.graph.ops.scatter(source, indices, x, axis=axis, reduction_type="sum")
 
 
 def join(net: Network, x: tg.Tensor) -> tg.Tensor:
@@ -153,20 +155,22 @@ def join(net: Network, x: tg.Tensor) -> tg.Tensor:
     axis = net.rng.randrange(1, len(x.shape))
     shape = (*x.shape[:axis], net.rng.randint(1, 2), *x.shape[axis + 1 :])
     if net.flag():
-        other = net.graph.fill(shape=shape, value=net.rng.choice([0.0, 1.5]))
+        other = net.graph.ops.fill(shape=shape, value=net.rng.choice([0.0, 1.5]))
     else:
         row = net.constant(1, *shape[1:])
-        other = net.graph.broadcast_to(row, shape=shape)
-    return net.graph.concatenate([x, other], axis)
+        other = net.graph.ops.broadcast_to(row, shape=shape)
+    return net.graph.ops.concatenate(x, other, axis=axis)
 
 
 def choice(net: Network, x: tg.Tensor) -> tg.Tensor:
-    zero = net.graph.fill(shape=x.shape, value=0.0)
-    above = net.graph.compare(x, zero, operation=net.rng.choice(["greater", "less"]))
+    zero = net.graph.ops.fill(shape=x.shape, value=0.0)
+    above = net.graph.ops.compare(
+        x, zero, operation=net.rng.choice(["greater", "less"])
+    )
     mask = net.source(x.shape, 0, "boolean")
     kinds = ["less", "greater", "less_or_equal", "greater_or_equal", "logical_nand"]
-    both = net.graph.compare(above, mask, operation=net.rng.choice(kinds))
-    return net.graph.select([x, net.constant(1)], both)
+    both = net.graph.ops.compare(above, mask, operation=net.rng.choice(kinds))
+    return net.graph.ops.select(both, x, net.constant(1))
 
 
 def part(net: Network, x: tg.Tensor) -> tg.Tensor:
@@ -175,9 +179,9 @@ def part(net: Network, x: tg.Tensor) -> tg.Tensor:
     if axis > 0:
         start[axis] = net.rng.randrange(x.shape[axis])
     if net.flag():
-        return net.graph.slice(x, start=start, end=end)
+        return net.graph.ops.slice(x, start=start, end=end)
     strides = [1, *(net.rng.randint(1, 2) for _ in x.shape[1:])]
-    return net.graph.slice(x, start=start, end=end, stride=strides)
+    return net.graph.ops.slice(x, start=start, end=end, stride=strides)
 
 
 def padding(net: Network, x: tg.Tensor) -> tg.Tensor:
@@ -185,7 +189,7 @@ def padding(net: Network, x: tg.Tensor) -> tg.Tensor:
     sizes = [[0, *(net.rng.randint(0, 1) for _ in x.shape[1:])] for _ in range(2)]
     value = 0.5 if kind == "constant" else 0.0
     before, after = sizes
-    return net.graph.pad(x, type=kind, before=before, after=after, value=value)
+    return net.graph.ops.pad(x, type=kind, before=before, after=after, value=value)
 
 
 def sampled(net: Network, x: tg.Tensor) -> tg.Tensor:
@@ -234,25 +238,27 @@ def turned(net: Network, x: tg.Tensor) -> tg.Tensor:
     """The batch on another axis, and back."""
     order = list(range(len(x.shape)))
     net.rng.shuffle(order)
-    y = net.graph.activation(net.graph.transpose(order, x), type="soft_sign")
+    y = net.graph.ops.activation(
+        net.graph.ops.transpose(x, axes=order), type="soft_sign"
+    )
     axis = order.index(0)
     other = net.constant(*(1 if k == axis else n for k, n in enumerate(y.shape)))
-    y = net.graph.binary(y, other, operation="max")
-    return net.graph.transpose([order.index(k) for k in range(len(order))], y)
+    y = net.graph.ops.binary(y, other, operation="max")
+    return net.graph.ops.transpose(y, axes=[order.index(k) for k in range(len(order))])
 
 
 def product(net: Network, x: tg.Tensor) -> tg.Tensor:
     other = net.constant(x.shape[-1], 3)
     if net.flag():
-        return net.graph.matmul(x, other, net.constant(3), alpha=0.5)
-    return net.graph.matmul(x, x, transposes_y=True) if len(x.shape) > 2 else x
+        return net.graph.ops.matmul(x, other, net.constant(3), alpha=0.5)
+    return net.graph.ops.matmul(x, x, transposes_y=True) if len(x.shape) > 2 else x
 
 
 def several(net: Network, x: tg.Tensor) -> tg.Tensor:
     """Goes on with an input of several entries for each sample."""
     many = net.source((x.shape[0] * net.rng.randint(2, 3), 2, 3), 0)
-    total = net.graph.reduce(many, type="sum", axes=(1,))
-    return net.graph.binary(many, total, operation="subtract")
+    total = net.graph.ops.reduce(many, type="sum", axes=(1,))
+    return net.graph.ops.binary(many, total, operation="subtract")
 
 
 FAMILIES: dict[str, Callable[[Network, tg.Tensor], tg.Tensor]] = {

@@ -16,7 +16,7 @@ SAMPLES, FEATURES, CLASSES = 8, 6, 3
 
 
 def network(seed: int = 3) -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(seed)
+    tg.set_seed(seed)
     x = tg.Tensor((SAMPLES, FEATURES), name="x")
     label = tg.Tensor((SAMPLES,), data_type="int32", name="label")
     graph = tg.Graph()

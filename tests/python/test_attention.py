@@ -175,7 +175,7 @@ def test_batches_of_any_size(
 def train(dropout: float, threads: int, steps: int = 40) -> list[float]:
     """Learns to copy the entry of a sequence that a marker points to."""
     rng = np.random.default_rng(5)
-    tg.Platform.set_rng_seed(2)
+    tg.set_seed(2)
     batch, length, width = 32, 6, 8
     x = rng.standard_normal((batch, length, width), np.float32)
     marked = rng.integers(0, length, batch)
@@ -229,9 +229,9 @@ def test_gradient_op_drops_what_its_forward_op_dropped(
     state = tg.Tensor((4,), "int32", name="state", batch_axis=None)
     options: dict[str, Any] = {"random_state": state, "head_count": 2, "dropout": 0.5}
     # Each attention of a graph draws its own numbers.
-    first, _, _ = graph.attention(q, k, v, **options)
-    y, log_sum, _ = graph.attention(q, k, v, **options)
-    _, _, dv, _ = graph.attention_gradient(g, q, k, v, y, log_sum, **options)
+    first, _, _ = graph.ops.attention(q, k, v, **options)
+    y, log_sum, _ = graph.ops.attention(q, k, v, **options)
+    _, _, dv, _ = graph.ops.attention_gradient(g, q, k, v, y, log_sum, **options)
     inference = tg.TrainingGraph([graph])
     inputs = {"q": q, "k": k, "v": v, "g": g, "state": state}
     inference.add_inputs(inputs)

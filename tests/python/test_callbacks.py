@@ -106,7 +106,7 @@ def test_an_average_of_fewer_updates_decays_as_fast() -> None:
 
 
 def norm_training() -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(5)
+    tg.set_seed(5)
     x, y = tg.Tensor((8, 3), name="x"), tg.Tensor((8, 3), name="y")
     graph = tg.Graph()
     h = graph.node(tg.layers.FullyConnected(3, 3, name="fc"), x)

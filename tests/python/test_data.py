@@ -111,7 +111,7 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
     """
     settable = {
         f"{cls.__name__}.{name}"
-        for module in (tg, tg.layers, tg.losses, tg.optimizers)
+        for module in (tg, tg.layers, tg.losses, tg.mlcompute, tg.optimizers)
         for cls in vars(module).values()
         if isinstance(cls, type) and cls.__module__.startswith("traingraph")
         for name, attribute in vars(cls).items()

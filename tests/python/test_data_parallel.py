@@ -36,7 +36,7 @@ def build(seed=1, device="cpu", **options):
     label = tg.Tensor((24, 3), name="label")
     g = tg.Graph()
     with LOCK:
-        tg.Platform.set_rng_seed(seed)
+        tg.set_seed(seed)
         h = g.node(tg.layers.FullyConnected(6, 5, name="first"), x)
         h = g.node(tg.layers.Tanh(), h)
         g.node(tg.layers.FullyConnected(5, 3, name="second"), h)

@@ -26,7 +26,7 @@ class Network:
         self.constant = tg.Tensor((6, 5), name="constant", fill=1, batch_axis=None)
         self.graph = tg.Graph()
         self.dense = tg.layers.FullyConnected(5, 3, name="fc")
-        shifted = self.graph.binary(self.x, self.constant, operation="add")
+        shifted = self.graph.ops.binary(self.x, self.constant, operation="add")
         self.output = self.graph.node(self.dense, shifted)
         self.training = tg.TrainingGraph(
             [self.graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.1)
@@ -105,7 +105,9 @@ ENTRANCES: dict[str, tuple[tuple[int, int], Give]] = {
     ),
     "TensorParameter": (
         (3, 5),
-        lambda n, d: tg.TensorParameter(n.dense.weights, optimizer_data=[d, d]),
+        lambda n, d: tg.mlcompute.TensorParameter(
+            n.dense.weights, optimizer_data=[d, d]
+        ),
     ),
     "copy_data_from_device_memory": (
         (3, 5),
@@ -132,8 +134,10 @@ WRONG: dict[str, Callable[[tuple[int, int]], Any]] = {
     "with one more axis": lambda shape: transposed(shape).reshape(*shape, 1),
     "a column less": lambda shape: np.zeros((shape[0], shape[1] - 1), np.float32),
     "a row more": lambda shape: np.zeros((shape[0] + 1, shape[1]), np.float32),
-    "transposed TensorData": lambda shape: tg.TensorData(transposed(shape)),
-    "short bytes": lambda shape: tg.TensorData(bytearray(4 * shape[0] * shape[1] - 4)),
+    "transposed TensorData": lambda shape: tg.mlcompute.TensorData(transposed(shape)),
+    "short bytes": lambda shape: tg.mlcompute.TensorData(
+        bytearray(4 * shape[0] * shape[1] - 4)
+    ),
 }
 # They take arrays alone.
 TAKE_NO_BYTES = {
@@ -152,7 +156,7 @@ TAKE_NO_BYTES = {
 def test_wrong_shapes(entrance: str, wrong: str) -> None:
     shape, give = ENTRANCES[entrance]
     data = WRONG[wrong](shape)
-    if isinstance(data, tg.TensorData) and entrance in TAKE_NO_BYTES:
+    if isinstance(data, tg.mlcompute.TensorData) and entrance in TAKE_NO_BYTES:
         pytest.skip("takes arrays")
     if entrance == "weights" and wrong in ("flat", "with one more axis"):
         pytest.skip("programs for ML Compute give these forms, and axes of size 1")
@@ -179,7 +183,7 @@ def test_wrong_types_of_bytes(entrance: str) -> None:
     network = Network()
     before = network.everything()
     with pytest.raises(tg.DTypeError):
-        give(network, tg.TensorData(np.zeros((shape[0], shape[1]), np.int32)))
+        give(network, tg.mlcompute.TensorData(np.zeros((shape[0], shape[1]), np.int32)))
     for now, then in zip(network.everything(), before, strict=True):
         np.testing.assert_array_equal(now, then)
 

@@ -81,7 +81,7 @@ def test_same_seed_same_bits(digits: ModuleType, data: Any) -> None:
     images, _, labels, _ = data
     runs = []
     for seed in (3, 3, 4):
-        tg.Platform.set_rng_seed(seed)
+        tg.set_seed(seed)
         net = digits.build("cpu")
         loss = digits.train_epoch(net, images, labels, 0)
         runs.append((loss, [p.numpy() for p in net.training.parameters]))

@@ -29,14 +29,20 @@ if TYPE_CHECKING:
 FUNCTIONS = [
     *(tg.fit, tg.evaluate, tg.predict, tg.parameters_of, tg.prefetch),
     *(tg.mpi_collective, tg.fixed_order, tg.read_metadata),
-    *(tg.num_threads, tg.set_num_threads, tg.TensorDescriptor.sequences),
+    *(tg.num_threads, tg.set_num_threads, tg.set_seed, tg.TensorDescriptor.sequences),
     *(getattr(tg.metrics, name) for name in tg.metrics.__all__),
 ]
 CLASSES = [
     *(getattr(tg.callbacks, name) for name in tg.callbacks.__all__),
     *(_core.Tensor, _core.TensorData, _core.TensorParameter),
     *(_core.SequenceDescriptor, _core.TensorOptimizerDeviceData, _core.Platform),
-    *(_core.CompiledGraph, tg.TrainingGraph, tg.InferenceGraph, tg.ParameterGroup),
+    *(
+        tg.Graph,
+        _core.CompiledGraph,
+        tg.TrainingGraph,
+        tg.InferenceGraph,
+        tg.ParameterGroup,
+    ),
     *(tg.Device, tg.Execution, tg.ExecutionResult, tg.LayerTime, tg.Collective),
     *(tg.MemoryReport, tg.PlanMemory, tg.RestoreReport),
     *(tg.Report, tg.Profile, tg.Scaling, tg.History, tg.Epoch, tg.Error),

@@ -53,10 +53,12 @@ def test_a_tensor_is_no_sequence() -> None:
         list(h)
     with pytest.raises(TypeError, match="no len"):
         len(h)
-    with pytest.raises(tg.CallError, match="sequence of Tensors"):
-        graph.concatenate(h)
-    with pytest.raises(tg.CallError):
-        graph.reshape(h, h)
+    with pytest.raises(TypeError, match="iterable"):
+        graph.ops.concatenate(*h)
+    with pytest.raises(
+        tg.InvalidArgument, match="for shape: expected a sequence of ints"
+    ):
+        graph.ops.reshape(h, shape=h)
     assert graph.summarized_dot_description == nodes
 
 

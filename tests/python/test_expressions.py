@@ -30,7 +30,7 @@ MATRIX = np.arange(15, dtype=F32).reshape(3, 5) / 10
 
 def result_of(x: tg.Tensor, graph: tg.Graph) -> tg.Tensor:
     """A result with the elements of `x`, of any type."""
-    return graph.reshape(x.shape, x)
+    return graph.ops.reshape(x, shape=x.shape)
 
 
 def compiled(build: Expression, x: Array) -> tg.InferenceGraph:

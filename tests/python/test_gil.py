@@ -33,11 +33,14 @@ FORKED = """
         "Execution": {"send", "throw", "close"},
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
+        "Graph": {"ops"},
+        "InferenceGraph": {"ops"},
         "NodeGraph": {"source_image_handles", "result_handles"},
         "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image",
                    "random", "batch_axis", "sequence", "sequences"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
         "TensorParameter": {"tensor"},
+        "TrainingGraph": {"ops"},
     }
     weights = dense.weights
     run = step()
@@ -53,11 +56,12 @@ FORKED = """
         "Collective": tg.Collective(alone),
         "NodeGraph": tg.nodes.Graph("cpu", [convolution.result_image]),
         "Graph": graph,
+        "Ops": graph.ops,
         "TrainingGraph": training,
         "InferenceGraph": tg.InferenceGraph([graph]),
         "Tensor": weights,
-        "TensorData": tg.TensorData(array),
-        "TensorParameter": tg.TensorParameter(weights),
+        "TensorData": tg.mlcompute.TensorData(array),
+        "TensorParameter": tg.mlcompute.TensorParameter(weights),
         "Execution": run,
         "ExecutionResult": result,
         "Device": tg.Device("cpu"),
@@ -68,13 +72,7 @@ FORKED = """
         "broadcast": (array,),
         "node": (tg.layers.ReLU(), x),
         "sequence": (x, tg.layers.ReLU()),
-        "reshape": ((4, 3), x),
-        "transpose": ((1, 0), x),
-        "concatenate": ([x, x],),
-        "split": (x, 2, 1),
-        "select": ([x, x], x),
-        "gather": (0, x, x),
-        "scatter": (0, x, x, x),
+        ("Ops", "split"): (x, 2),
         "gru": (x, x),
         "gru_gradients": (x, x, x, x, x),
         "lstm": (x, x),
@@ -129,13 +127,11 @@ FORKED = """
     }
     sizes = {"kernel_size": (1, 1), "shape": (1,), "start": (0,), "end": (1,)}
     sizes |= {"before": (0,), "after": (0,), "value": 0, "rate": 0.5}
-    sizes |= {"data_type": "float32"}
+    sizes |= {"axes": (0,), "lengths": (1,), "data_type": "float32"}
     types = {"activation": "relu", "loss": "mean_squared_error", "reduce": "sum"}
     operations = {"binary": "add", "compare": "equal", "unary": "exp"}
     required = {}
-    for member in dir(tg.Graph):
-        if member.startswith("_") or not callable(getattr(tg.Graph, member)):
-            continue
+    for member in tg.ops.OP_NAMES:
         known = {
             "type": types.get(member.removesuffix("_gradient")),
             "operation": operations.get(member),
@@ -143,7 +139,7 @@ FORKED = """
         }
         required[member] = {
             p.name: known[p.name]
-            for p in inspect.signature(getattr(tg.Graph, member)).parameters.values()
+            for p in inspect.signature(getattr(tg.ops.Ops, member)).parameters.values()
             if p.kind == p.KEYWORD_ONLY and p.default is p.empty
         }
     new_values = {
@@ -170,8 +166,7 @@ FORKED = """
                         ok = ok and call(lambda: setattr(target, member, value))
                 else:
                     given = arguments.get((name, member), arguments.get(member, ()))
-                    is_graph = isinstance(target, tg.Graph)
-                    options = required.get(member, {}) if is_graph else {}
+                    options = required.get(member, {}) if name == "Ops" else {}
                     ok = call(lambda: getattr(target, member)(*given, **options))
                 print(name, member, "released" if ok else "HELD", flush=True)
 
@@ -201,7 +196,7 @@ def test_everything_that_is_bound_releases_the_gil(run_script: RunScript) -> Non
         "TrainingGraph device released",
         "TrainingGraph summarized_dot_description released",
         "Graph layers released",
-        "Graph convolution_2d released",
+        "Ops convolution_2d released",
         "Tensor name released",
         "Execution done released",
         "NodeGraph execute released",

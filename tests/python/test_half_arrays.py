@@ -128,7 +128,7 @@ def test_buffers_and_records_of_bits() -> None:
     half = np.arange(6, dtype=np.float16)
     tensor = tg.Tensor((6,), "float16", data=memoryview(half))
     np.testing.assert_array_equal(tensor.numpy(), half)
-    data = tg.TensorData(memoryview(half))
+    data = tg.mlcompute.TensorData(memoryview(half))
     tensor.bind_and_write_data(data, "cpu")
     brain = half.astype(DTYPES["bfloat16"])
     for record in (bits(brain).view(RECORD), strided(bits(brain)[None]).view(RECORD)):
@@ -317,8 +317,8 @@ def test_capsules_may_outlive_and_be_dropped() -> None:
 @TYPES
 def test_random_initializers_round_what_float32_gets(name: str) -> None:
     for kind in ("glorot_uniform", "he_normal", "orthogonal"):
-        tg.Platform.set_rng_seed(5)
+        tg.set_seed(5)
         wide = tg.Tensor((20, 30), initializer=kind).numpy()
-        tg.Platform.set_rng_seed(5)
+        tg.set_seed(5)
         half = tg.Tensor((20, 30), name, initializer=kind).numpy()
         np.testing.assert_array_equal(bits(half), bits(wide.astype(DTYPES[name])))

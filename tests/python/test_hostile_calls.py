@@ -57,9 +57,9 @@ ATTACK = """
         inference = tg.InferenceGraph([graph])
         return objects + [
             graph, training, inference, dense, x, y, dense.weights, tg.Graph(),
-            tg.Device("cpu"), tg.TensorParameter(dense.weights),
-            tg.TensorDescriptor((2, 3)), tg.optimizers.Adam(0.1), tg.Platform,
-            tg.TensorData(np.zeros((2, 3), np.float32)),
+            tg.Device("cpu"), tg.mlcompute.TensorParameter(dense.weights),
+            tg.TensorDescriptor((2, 3)), tg.optimizers.Adam(0.1), tg.mlcompute.Platform,
+            tg.mlcompute.TensorData(np.zeros((2, 3), np.float32)),
         ]
 
     def keywords(function):
@@ -141,8 +141,8 @@ def test_copies_and_pickles(run_script: RunScript) -> None:
         device = tg.Device("cpu")
         objects = [graph, training, x, dense, dense.weights, run, result, device,
                    training.optimizer, training.memory, tg.TensorDescriptor((2, 3)),
-                   tg.TensorData(np.zeros(3, np.float32)), tg.DataType.float32,
-                   tg.TensorParameter(dense.weights), tg.losses.MeanSquaredError()]
+                   tg.mlcompute.TensorData(np.zeros(3, np.float32)), tg.DataType.float32,
+                   tg.mlcompute.TensorParameter(dense.weights), tg.losses.MeanSquaredError()]
         for item in objects:
             for f in (copy.copy, copy.deepcopy,
                       lambda o: pickle.loads(pickle.dumps(o))):

@@ -56,7 +56,7 @@ FORMS: dict[str, Callable[[Array, Path], Any]] = {
         row.astype(">f8" if i % 2 else "f4") for i, row in enumerate(x)
     ],
     "a tensor": lambda x, _: tg.Tensor(x.shape, data=x),
-    "bytes as data": lambda x, _: tg.TensorData(x),
+    "bytes as data": lambda x, _: tg.mlcompute.TensorData(x),
 }
 
 

@@ -49,7 +49,7 @@ def residual(rng: np.random.Generator) -> Residual:
     h = g.node(layers.ReLU(name="relu"), h)
     block = layers.Convolution(CHANNELS, CHANNELS, kernel_size=3, name="block")
     h = g.node(layers.Arithmetic("add"), [h, g.node(block, h)])
-    h = g.reshape((BATCH, -1), h)
+    h = g.ops.reshape(h, shape=(BATCH, -1))
     head = layers.FullyConnected(CHANNELS * SIZE * SIZE, CLASSES, name="head")
     logits = g.node(head, h)
     training = tg.TrainingGraph(
@@ -299,13 +299,13 @@ def test_ops_have_rows_by_their_names(rng: np.random.Generator) -> None:
     w = tg.Tensor((6, 6), initializer="glorot_uniform", name="w")
     g = tg.Graph()
     h = g.node(tg.layers.FullyConnected(6, 6, name="fc1"), x)
-    h = g.binary(h, x, operation="add", name="residual")
-    h = g.unary(g.activation(h, type="gelu"), operation="exp")
-    h = g.matmul(h, w, name="my_product")
+    h = g.ops.binary(h, x, operation="add", name="residual")
+    h = g.ops.unary(g.ops.activation(h, type="gelu"), operation="exp")
+    h = g.ops.matmul(h, w, name="my_product")
     g.node(tg.layers.FullyConnected(6, 3, name="fc2"), h)
     t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), tg.optimizers.Adam())
     t.add_inputs({"x": x}, {"y": y})
-    t.set_training_tensor_parameters([tg.TensorParameter(w)])
+    t.set_training_tensor_parameters([tg.mlcompute.TensorParameter(w)])
     t.compile("cpu")
     names = [
         "fc1", "residual", "activation", "unary", "my_product", "fc2",

@@ -19,7 +19,7 @@ def test_device_type_is_none_before_compile() -> None:
     inference.add_outputs({"y": y})
     assert relu.device_type is None
     inference.compile("cpu")
-    assert relu.device_type == tg.DeviceType.cpu
+    assert relu.device_type == tg.mlcompute.DeviceType.cpu
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_supports_data_type(
 
 def test_fusion_does_not_change_the_result() -> None:
     def run(**options: bool) -> np.ndarray:
-        tg.Platform.set_rng_seed(3)
+        tg.set_seed(3)
         x = tg.Tensor((4, 5))
         graph = tg.Graph()
         h = graph.node(tg.layers.FullyConnected(5, 7), x)

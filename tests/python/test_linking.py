@@ -15,14 +15,14 @@ Front = Callable[[tg.Graph, tg.Tensor], tg.Tensor]
 
 FRONTS: dict[str, Front] = {
     "layer": lambda g, x: g.node(tg.layers.ReLU(), x),
-    "activation": lambda g, x: g.activation(x, type="relu"),
-    "binary": lambda g, x: g.binary(x, x, operation="multiply"),
-    "unary": lambda g, x: g.unary(x, operation="exp"),
-    "reduce": lambda g, x: g.reduce(x, type="sum", axes=[1]),
-    "cast there and back": lambda g, x: g.cast(
-        g.cast(x, data_type="bfloat16"), data_type="float32"
+    "activation": lambda g, x: g.ops.activation(x, type="relu"),
+    "binary": lambda g, x: g.ops.binary(x, x, operation="multiply"),
+    "unary": lambda g, x: g.ops.unary(x, operation="exp"),
+    "reduce": lambda g, x: g.ops.reduce(x, type="sum", axes=[1]),
+    "cast there and back": lambda g, x: g.ops.cast(
+        g.ops.cast(x, data_type="bfloat16"), data_type="float32"
     ),
-    "reshape": lambda g, x: g.reshape((-1, 3), x),
+    "reshape": lambda g, x: g.ops.reshape(x, shape=(-1, 3)),
 }
 
 

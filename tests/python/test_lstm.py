@@ -319,7 +319,7 @@ def test_learns_to_remember(rng: np.random.Generator) -> None:
     source = tg.Tensor(x.shape, name="x")
     label = tg.Tensor(y.shape, name="y")
     h = graph.node(tg.layers.LSTM(1, 16, returns_sequences=False), source)
-    h = graph.reshape((64, 16), h)
+    h = graph.ops.reshape(h, shape=(64, 16))
     graph.node(tg.layers.FullyConnected(16, 1), h)
     training = tg.TrainingGraph(
         [graph],

@@ -108,7 +108,7 @@ def test_descriptor() -> None:
     descriptor = tg.layers.LSTMDescriptor(IN, H, 2, bidirectional=True)
     layer = tg.layers.LSTM(descriptor)
     assert layer.descriptor == descriptor
-    assert layer.descriptor.result_mode == tg.LSTMResultMode.output
+    assert layer.descriptor.result_mode == tg.mlcompute.LSTMResultMode.output
     assert layer.descriptor.batch_first
     assert descriptor != tg.layers.LSTMDescriptor(IN, H, 2)
 
@@ -147,13 +147,13 @@ def test_sequence_tensors() -> None:
 )
 def test_bad_sequences(arguments: tuple[Any, ...], error: type[Exception]) -> None:
     with pytest.raises(error):
-        tg.SequenceDescriptor(*arguments)
+        tg.mlcompute.SequenceDescriptor(*arguments)
     with pytest.raises(tg.ShapeError):
         tg.Tensor.sequences([2, 1], True, 1, batch_size=3)
 
 
 def test_a_sequence_descriptor_makes_sequences() -> None:
-    descriptor = tg.SequenceDescriptor((2, 3, 1), [3, 1])
+    descriptor = tg.mlcompute.SequenceDescriptor((2, 3, 1), [3, 1])
     values = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
     for options in (
         {},

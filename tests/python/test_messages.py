@@ -93,7 +93,7 @@ def test_keyword_typos_of_methods(
 @pytest.mark.parametrize(("name", "inputs", "wrong", "meant"), OP_TYPOS)
 def test_keyword_typos_of_ops(name: str, inputs: int, wrong: str, meant: str) -> None:
     require_typo_is_named(
-        lambda: getattr(tg.Graph(), name)(*[tensor(2, 3)] * inputs, **{wrong: 1}),
+        lambda: getattr(tg.Graph().ops, name)(*[tensor(2, 3)] * inputs, **{wrong: 1}),
         tg.InvalidArgument,
         wrong,
         meant,

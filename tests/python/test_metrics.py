@@ -85,7 +85,7 @@ def test_wrong_arrays_are_told(
 
 
 def classifier(rate: float = 0.0, ignore_index: int = -100) -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(2)
+    tg.set_seed(2)
     x = tg.Tensor((BATCH, 3), name="x")
     y = tg.Tensor((BATCH,), "int64", name="y")
     graph = tg.Graph()
@@ -176,9 +176,11 @@ def regression() -> tg.TrainingGraph:
     x, y = tg.Tensor((BATCH, 2), name="x"), tg.Tensor((BATCH, 2), name="y")
     graph = tg.Graph()
     double = graph.node(tg.layers.Affine(2.0), x)
-    error = graph.binary(double, y, operation="subtract")
-    each = graph.reduce(graph.activation(error, type="absolute"), type="max", axes=[1])
-    of_batch = graph.reduce(each, type="mean", axes=[0])
+    error = graph.ops.binary(double, y, operation="subtract")
+    each = graph.ops.reduce(
+        graph.ops.activation(error, type="absolute"), type="max", axes=[1]
+    )
+    of_batch = graph.ops.reduce(each, type="mean", axes=[0])
     graph.node(tg.losses.MeanSquaredError(), double, loss_labels=[y])
     training = tg.TrainingGraph([graph])
     training.add_inputs({"x": x}, {"y": y})

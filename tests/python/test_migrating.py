@@ -126,7 +126,7 @@ def test_the_headers_are_read_with_care() -> None:
 # --- Python names: [await|str(] tg.a.b.c [(argument, keyword=)] [)] ---
 
 NAME = re.compile(r"(?:await )?tg\.(?P<path>[\w.]+)(?:\((?P<arguments>.*)\))?")
-TEXT = re.compile(r"str\(tg\.(?P<path>\w+)\)(?P<arguments>)")
+TEXT = re.compile(r"str\(tg\.(?P<path>[\w.]+)\)(?P<arguments>)")
 
 
 def parsed(name: str) -> tuple[list[str], list[str] | None]:
@@ -238,7 +238,7 @@ def test_names_are_resolved_with_care() -> None:
     for name in (
         "tg.Tensor(shape, data_type, fill=)",
         "tg.optimizers.AdamW.beta1",
-        "str(tg.ReductionType)",
+        "str(tg.mlcompute.ReductionType)",
         "await tg.InferenceGraph.execute(inputs_data, batch_size=)",
     ):
         assert resolve(name) is not None, name

@@ -71,8 +71,8 @@ def given_to_a_call(tensor: tg.Tensor) -> Any:
     x = tg.Tensor(tensor.shape, name="x", batch_axis=None)
     graph = tg.Graph()
     y = graph.node(tg.layers.ReLU(), x)
-    z = graph.node(tg.layers.ReLU(), graph.binary(y, x, operation="subtract"))
-    copy = graph.binary(y, z, operation="subtract")  # x, with a node or two
+    z = graph.node(tg.layers.ReLU(), graph.ops.binary(y, x, operation="subtract"))
+    copy = graph.ops.binary(y, z, operation="subtract")  # x, with a node or two
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
     inference.add_outputs({"copy": copy})
@@ -235,14 +235,14 @@ def test_other_graphs_read_what_one_trains(
     w = tg.Tensor((3,), data=[1, 2, 3], name="w", batch_axis=None)
     x, y = tg.Tensor((4, 3), name="x"), tg.Tensor((4, 3), name="y")
     one, other = tg.Graph(), tg.Graph()
-    product = one.binary(x, w, operation="multiply")
+    product = one.ops.binary(x, w, operation="multiply")
     one.node(tg.losses.MeanSquaredError(), product, loss_labels=[y])
     training = tg.TrainingGraph([one], optimizer=tg.optimizers.SGD(0.5))
-    training.set_training_tensor_parameters([tg.TensorParameter(w)])
+    training.set_training_tensor_parameters([tg.mlcompute.TensorParameter(w)])
     training.add_inputs({"x": x}, {"y": y})
 
     z = tg.Tensor((1, 3), name="z")
-    scaled = other.binary(z, w, operation="multiply")
+    scaled = other.ops.binary(z, w, operation="multiply")
     inference = tg.InferenceGraph([other])
     inference.add_inputs({"z": z, "w": w} if declares else {"z": z})
     inference.add_outputs({"scaled": scaled})

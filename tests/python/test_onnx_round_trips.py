@@ -127,7 +127,7 @@ def test_gru_of_other_activations(reverse: bool, is_after: bool) -> None:
     rng = np.random.default_rng(2)
     weights = tg.Tensor((9, 3), data=rng.standard_normal((9, 3), np.float32))
     bias = tg.Tensor((3,), data=rng.standard_normal(3, np.float32))
-    y, _, last = graph.gru_steps(
+    y, _, last = graph.ops.gru_steps(
         x,
         weights,
         h,
@@ -146,9 +146,9 @@ def test_slices_that_an_input_names(axis: int) -> None:
     index = tg.Tensor((2,), "int32", name="index", batch_axis=None)
     shape = [2 if k == axis else n for k, n in enumerate(x.shape)]
     rows = tensor(*shape, name="rows")
-    y = graph.scatter(axis, rows, index, x, "sum")
+    y = graph.ops.scatter(rows, index, x, axis=axis, reduction_type="sum")
     inputs = {"x": x, "index": index, "rows": rows}
-    check(graph, inputs, {"y": y, "z": graph.gather(axis, x, index)})
+    check(graph, inputs, {"y": y, "z": graph.ops.gather(x, index, axis=axis)})
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_slices_that_an_input_names(axis: int) -> None:
 def test_order_of_booleans(operation: str) -> None:
     graph = tg.Graph()
     x, y = (tensor(4, 3, kind="boolean", name=name) for name in "xy")
-    z = graph.compare(x, y, operation=operation)
+    z = graph.ops.compare(x, y, operation=operation)
     check(graph, {"x": x, "y": y}, {"z": z})
 
 
@@ -166,22 +166,22 @@ def test_scales_that_are_computed() -> None:
     scale = tg.Tensor((6,), name="scale", batch_axis=None)
     rows = tg.Tensor((5,), name="rows", batch_axis=None)
     outputs = {
-        "instance": graph.sample_norm(x, scale, groups=6)[0],
-        "group": graph.sample_norm(x, scale, groups=2)[0],
-        "layer": graph.sample_norm(x, rows, axis=2)[0],
+        "instance": graph.ops.sample_norm(x, scale, groups=6)[0],
+        "group": graph.ops.sample_norm(x, scale, groups=2)[0],
+        "layer": graph.ops.sample_norm(x, rows, axis=2)[0],
     }
     check(graph, {"x": x, "scale": scale, "rows": rows}, outputs)
 
 
 def test_fills_of_every_type() -> None:
     graph, x, i = tg.Graph(), tensor(4, 3), tensor(4, 3, kind="int64", name="i")
-    two = graph.fill(shape=(4, 3), value=2.0)
-    one = graph.fill(shape=(4, 3), value=1.0, data_type="int64")
-    true = graph.fill(shape=(4, 3), value=1.0, data_type="boolean")
+    two = graph.ops.fill(shape=(4, 3), value=2.0)
+    one = graph.ops.fill(shape=(4, 3), value=1.0, data_type="int64")
+    true = graph.ops.fill(shape=(4, 3), value=1.0, data_type="boolean")
     outputs = {
-        "y": graph.binary(x, two, operation="multiply"),
-        "z": graph.compare(i, one, operation="equal"),
-        "w": graph.select([x, graph.fill(shape=(1,), value=0)], true),
+        "y": graph.ops.binary(x, two, operation="multiply"),
+        "z": graph.ops.compare(i, one, operation="equal"),
+        "w": graph.ops.select(true, x, graph.ops.fill(shape=(1,), value=0)),
     }
     check(graph, {"x": x, "i": i}, outputs)
 
@@ -190,8 +190,8 @@ def test_fills_of_every_type() -> None:
 def test_short_types_are_refused(kind: str) -> None:
     graph, x, h = tg.Graph(), tensor(4, 3), tensor(4, 3, kind=kind, name="h")
     outputs = {
-        "y": graph.cast(graph.cast(x, data_type=kind), data_type="float32"),
-        "z": graph.cast(h, data_type="float32"),
+        "y": graph.ops.cast(graph.ops.cast(x, data_type=kind), data_type="float32"),
+        "z": graph.ops.cast(h, data_type="float32"),
     }
     inference = inference_of(graph, {"x": x, "h": h}, outputs)
     with pytest.raises(tg.UnsupportedError, match=f'"h".* {kind} is not written'):
@@ -209,7 +209,7 @@ def test_a_thousand_nodes_of_one_name() -> None:
     graph, x = tg.Graph(), tensor(2, 3)
     y = x
     for _ in range(1000):
-        y = graph.activation(y, type="soft_sign", name="same")
+        y = graph.ops.activation(y, type="soft_sign", name="same")
     model = saved(inference_of(graph, {"x": x}, {"y": y}))
     names = [node.name for node in model.graph.node]
     assert names == ["same", *(f"same_{k}" for k in range(2, 1001))]
@@ -243,7 +243,7 @@ def test_random_networks() -> None:
     for _ in range(40):
         seed = random.randrange(1 << 30)
         print("seed", seed)  # shown when it fails
-        tg.Platform.set_rng_seed(seed)
+        tg.set_seed(seed)
         net, outputs = random_network(random.Random(seed))
         rng = np.random.default_rng(seed)
         data = {

@@ -39,7 +39,7 @@ def classifier(batch: int = 4) -> tuple[tg.Graph, tg.Tensor, tg.Tensor]:
     h = graph.node(L.Convolution(3, 4, 3, name="stem"), x)
     h = graph.node(L.BatchNormalization(4, name="norm"), h)
     h = graph.node(L.Dropout(0.5, name="drop"), graph.node(L.ReLU(name="act"), h))
-    h = graph.reshape((batch, -1), h)
+    h = graph.ops.reshape(h, shape=(batch, -1))
     return graph, x, graph.node(L.FullyConnected(256, 5, name="head"), h)
 
 
@@ -115,7 +115,7 @@ def test_what_is_left_out() -> None:
 
 def test_fixed_batch_where_the_graph_has_one() -> None:
     graph, x = tg.Graph(), tensor(4, 3)
-    y = graph.node(L.FullyConnected(12, 2), graph.reshape((1, 12), x))
+    y = graph.node(L.FullyConnected(12, 2), graph.ops.reshape(x, shape=(1, 12)))
     model = saved(inference_of(graph, {"x": x}, {"y": y}))
     dims = model.graph.input[0].type.tensor_type.shape.dim
     assert [dim.dim_value for dim in dims] == [4, 3]
@@ -124,9 +124,9 @@ def test_fixed_batch_where_the_graph_has_one() -> None:
 def test_everything_that_cannot_be_written_is_listed() -> None:
     graph, x = tg.Graph(), tensor(4, 3, 8, 8)
     h = graph.node(L.SymmetricPadding((1, 1, 1, 1), name="mirror"), x)
-    h = graph.activation(h, type="relu")
+    h = graph.ops.activation(h, type="relu")
     label = tensor(4, 3, 10, 10, name="label")
-    y = graph.loss(h, label, type="mean_squared_error", name="error")
+    y = graph.ops.loss(h, label, type="mean_squared_error", name="error")
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x, "label": label})
     inference.add_outputs({"y": y})
@@ -226,7 +226,7 @@ def test_random_networks() -> None:
     for _ in range(40):
         seed = random.randrange(1 << 30)
         print("seed", seed)  # shown when it fails
-        tg.Platform.set_rng_seed(seed)
+        tg.set_seed(seed)
         graph, x, y = random_network(random.Random(seed))
         inference = inference_of(graph, {"x": x}, {"y": y})
         data = {"x": values_for(x, np.random.default_rng(seed))}

@@ -92,7 +92,7 @@ def test_optimizer_arguments() -> None:
     adam = tg.optimizers.Adam(descriptor, beta1=0.8, time_step=4)
     assert adam.learning_rate == 0.5
     assert adam.gradient_rescale == 2
-    assert adam.regularization_type is tg.RegularizationType.l2
+    assert adam.regularization_type is tg.mlcompute.RegularizationType.l2
     assert adam.beta1 == pytest.approx(0.8)
     assert adam.time_step == 4
     clipped = tg.optimizers.SGD(
@@ -102,7 +102,10 @@ def test_optimizer_arguments() -> None:
         maximum_clipping_norm=3,
     )
     assert clipped.applies_gradient_clipping
-    assert clipped.gradient_clipping_type is tg.GradientClippingType.by_global_norm
+    assert (
+        clipped.gradient_clipping_type
+        is tg.mlcompute.GradientClippingType.by_global_norm
+    )
     assert clipped.maximum_clipping_norm == 3
     clipped.applies_gradient_clipping = False
     assert not clipped.applies_gradient_clipping

@@ -35,9 +35,9 @@ class Net:
         self.prediction = self.graph.node(self.layer, self.x)
 
     def squares(self, scale: float = 1) -> tg.Tensor:
-        error = self.graph.binary(self.prediction, self.y, operation="subtract")
-        square = self.graph.binary(error, error, operation="multiply")
-        return self.graph.activation(square, type="linear", a=scale, b=0)
+        error = self.graph.ops.binary(self.prediction, self.y, operation="subtract")
+        square = self.graph.ops.binary(error, error, operation="multiply")
+        return self.graph.ops.activation(square, type="linear", a=scale, b=0)
 
     def train(
         self, loss: Any = None, device: Any = "cpu", **options: Any
@@ -119,7 +119,7 @@ def test_accumulation_follows_the_reduction(reduction: str) -> None:
 def test_what_is_reduced_already_counts_as_it_was(reduction: str) -> None:
     """The user's reduction leaves no batch axis; the option says what it was."""
     net = Net()
-    number = net.graph.reduce(net.squares(), type=reduction)
+    number = net.graph.ops.reduce(net.squares(), type=reduction)
     net.graph.node(tg.losses.Value(reduction), number)
     training = net.train(accumulate_gradients=True)
     whole = net.gradient(training)
@@ -137,7 +137,7 @@ def test_what_no_sample_enters_is_a_mean_with_any_reduction() -> None:
     weights = net.layer.weights
     net.graph.node(
         tg.losses.Value("sum", weight=0.1, name="penalty"),
-        net.graph.binary(weights, weights, operation="multiply"),
+        net.graph.ops.binary(weights, weights, operation="multiply"),
     )
     net.graph.node(tg.losses.Value(name="fit"), net.squares())
     training = net.train(accumulate_gradients=True)
@@ -256,7 +256,7 @@ NAMED = [
     (lambda net: net.layer.weights, tg.InvalidArgument, "fc.weights", "the result"),
     (
         lambda net: {
-            "best": net.graph.reduce(net.prediction, type="arg_max", axes=[0])
+            "best": net.graph.ops.reduce(net.prediction, type="arg_max", axes=[0])
         },
         tg.DTypeError,
         "best",
@@ -301,7 +301,7 @@ def test_nodes_of_values_are_checked() -> None:
     net = Net()
     with pytest.raises(tg.InvalidArgument, match="wrong number of sources"):
         net.graph.node(tg.losses.Value(name="v"), net.prediction, loss_labels=[net.y])
-    index = net.graph.reduce(net.prediction, type="arg_max", axes=[0])
+    index = net.graph.ops.reduce(net.prediction, type="arg_max", axes=[0])
     with pytest.raises(tg.DTypeError, match="a loss is a number with a gradient"):
         net.graph.node(tg.losses.Value(), index)
     with pytest.raises(tg.InvalidArgument, match="reduction_type"):

@@ -108,11 +108,12 @@ def test_all_is_complete(module: object) -> None:
     assert public <= set(names)
 
 
+MODULES = (tg, tg.layers, tg.losses, tg.mlcompute, tg.nodes, tg.ops, tg.optimizers)
+
+
 def test_every_class_of_the_extension_is_exported() -> None:
     exported = {
-        id(getattr(module, name))
-        for module in (tg, tg.layers, tg.losses, tg.nodes, tg.optimizers)
-        for name in module.__all__
+        id(getattr(module, name)) for module in MODULES for name in module.__all__
     }
     # The base of both compiled graphs is an implementation detail of typing.
     missing = {
@@ -144,6 +145,7 @@ def words_of_headers() -> set[str]:
 PYTHON_ONLY = {
     "max_rank",  # kMaxRank
     "immutable",  # a constructor of TensorData
+    "Ops",  # Graph::op, and methods of Graph
     # Chrome's trace format is Python's business, as text and pictures are.
     "save_trace",
     # Those of filter nodes that share a name with another class; traingraph.nodes
@@ -254,6 +256,8 @@ def methods_of(cls: str) -> set[str]:
 @pytest.mark.parametrize("name", CPP_ONLY)
 def test_every_cpp_method_is_in_python(name: str) -> None:
     inherited = set(dir(getattr(_core, name)))
+    if name == "Graph":
+        inherited |= set(dir(_core.Ops))
     missing = methods_of(name) - inherited - CPP_ONLY[name] - {"set_name"}
     missing -= {"data", "empty", "void", "bool"}
     assert missing == set()

@@ -24,7 +24,7 @@ class Net:
     """Two layers on random data, 16 samples of 40 numbers."""
 
     def __init__(self, precision: str | tg.Precision, **options: bool) -> None:
-        tg.Platform.set_rng_seed(3)
+        tg.set_seed(3)
         rng = np.random.default_rng(4)
         self.data = {"x": rng.standard_normal((16, 40)).astype(np.float32)}
         self.labels = {"y": np.eye(10, dtype=np.float32)[rng.integers(0, 10, 16)]}
@@ -168,7 +168,7 @@ def test_graphs_that_are_linked_train_as_one() -> None:
     """But for roundings to 16 bits: one graph may leave some out that two have."""
 
     def losses(*, in_two: bool) -> list[float]:
-        tg.Platform.set_rng_seed(1)
+        tg.set_seed(1)
         x, y = tg.Tensor((16, 40), name="x"), tg.Tensor((16, 10), name="y")
         first = tg.Graph()
         h = first.node(
@@ -242,7 +242,7 @@ NETWORKS = """
 L = tg.layers
 
 def dense(graph, x):
-    h = graph.reshape((8, -1), x)
+    h = graph.ops.reshape(x, shape=(8, -1))
     h = graph.node(L.ReLU(), graph.node(L.FullyConnected(2304, 128), h))
     h = graph.node(L.GELU(), graph.node(L.FullyConnected(128, 128), h))
     return graph.node(L.FullyConnected(128, 64, uses_biases=False), h)
@@ -258,10 +258,10 @@ def recurrent(graph, x):
 def attending(graph, x):
     h = rows(graph, x)
     h = graph.node(L.MultiheadAttention(144, 4), [h, h, h])
-    return graph.matmul(h, h, transposes_y=True, alpha=0.5)
+    return graph.ops.matmul(h, h, transposes_y=True, alpha=0.5)
 
 def rows(graph, x):
-    return graph.reshape((8, 16, 144), x)
+    return graph.ops.reshape(x, shape=(8, 16, 144))
 
 for build in (dense, convolutional, recurrent, attending):
     x = tg.Tensor((8, 16, 12, 12), name="x")

@@ -17,7 +17,7 @@ BATCH = 8
 
 
 def make_graph() -> tuple[tg.Graph, tg.Tensor, tg.Tensor]:
-    tg.Platform.set_rng_seed(3)
+    tg.set_seed(3)
     x = tg.Tensor((BATCH, 4), name="x")
     graph = tg.Graph()
     h = graph.node(tg.layers.FullyConnected(4, 6, name="fc"), x)
@@ -104,7 +104,7 @@ def test_other_batch_axes_and_inputs_without_one() -> None:
 def test_outputs_that_do_not_follow_the_batch() -> None:
     x = tg.Tensor((BATCH, 4), name="x")
     graph = tg.Graph()
-    mean = graph.reduce(x, type="mean", axes=[0])
+    mean = graph.ops.reduce(x, type="mean", axes=[0])
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
     inference.add_outputs({"mean": mean})

@@ -68,7 +68,7 @@ def build(
     shape: Shape, chosen: list[Step], optimizer: str = "Adam", **options: Any
 ) -> Network:
     """The network of all steps that are not refused, compiled."""
-    tg.Platform.set_rng_seed(7)
+    tg.set_seed(7)
     graph = tg.Graph()
     x = tg.Tensor(shape, name="x")
     pool = [graph.node(Layers.Affine(0.5), x)]

@@ -110,7 +110,9 @@ def test_every_option_with_every_other_one(
         output, lasts = reference(layer, x.astype(np.float64), h0)
         want = output.swapaxes(0, 1) if d.batch_first else output
         np.testing.assert_allclose(y, want, **TOLERANCE, err_msg=str(options))
-        assert len(states) == (d.result_mode == tg.LSTMResultMode.output_and_states)
+        assert len(states) == (
+            d.result_mode == tg.mlcompute.LSTMResultMode.output_and_states
+        )
         for got in states:
             np.testing.assert_allclose(
                 got.reshape(-1, N, H), np.stack(lasts), **TOLERANCE
@@ -141,7 +143,7 @@ def test_training_learns_the_sum_of_a_sequence(
     x = tg.Tensor((32, 6, 2), name="x")
     label = tg.Tensor((32, 1), name="label")
     layer = LAYERS[kind](2, 16, returns_sequences=False)
-    h = graph.reshape((32, 16), graph.node(layer, x))
+    h = graph.ops.reshape(graph.node(layer, x), shape=(32, 16))
     graph.node(tg.layers.FullyConnected(16, 1), h)
     training = tg.TrainingGraph(
         [graph], loss=tg.losses.MeanSquaredError(), optimizer=tg.optimizers.Adam(1e-2)

@@ -24,9 +24,9 @@ SEED = int(os.environ.get("TRAINGRAPH_TEST_SEED", "13"))
 T, N, I, H = 3, 2, 3, 2
 
 DESCRIPTORS: dict[str, Any] = {
-    "gru": tg.GRUDescriptor,
-    "lstm": tg.LSTMOpDescriptor,
-    "single_gate_rnn": tg.SingleGateRNNDescriptor,
+    "gru": tg.ops.GRUDescriptor,
+    "lstm": tg.ops.LSTMOpDescriptor,
+    "single_gate_rnn": tg.ops.SingleGateRNNDescriptor,
 }
 # Of the inputs that may be absent, in the order of their gradients.
 ORDER = {
@@ -121,15 +121,14 @@ def run(op: str, options: dict[str, Any], given: Inputs, device: str = "cpu") ->
     graph = tg.Graph()
     from_future = {"source_gradient", "state_gradient", "cell_gradient"}
     inputs = {k: v for k, v in tensors.items() if k not in from_future}
-    results = getattr(graph, op)(**inputs, descriptor=descriptor)
+    results = getattr(graph.ops, op)(**inputs, descriptor=descriptor)
     more = {"z_state": results[-1]}
     if op == "gru":
         more["output_fwd"] = results[0]
     if op == "lstm":
         more["cell_output_fwd"] = results[1]
-    gradients = getattr(graph, op + "_gradients")(
-        **tensors, **more, descriptor=descriptor
-    )
+    backward = getattr(graph.ops, f"{op}_gradients")
+    gradients = backward(**tensors, **more, descriptor=descriptor)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs(tensors)
     outputs = {f"result{i}": t for i, t in enumerate(results)}
@@ -298,8 +297,8 @@ def test_results_follow_the_descriptor() -> None:
     source = tg.Tensor((T, N, 4 * H), batch_axis=1)
     weight = tg.Tensor((4 * H, H), batch_axis=None)
     for cell, training in itertools.product([False, True], repeat=2):
-        descriptor = tg.LSTMOpDescriptor(produce_cell=cell, training=training)
-        results = graph.lstm(source, weight, descriptor=descriptor)
+        descriptor = tg.ops.LSTMOpDescriptor(produce_cell=cell, training=training)
+        results = graph.ops.lstm(source, weight, descriptor=descriptor)
         assert len(results) == 1 + cell + training
     assert results[-1].shape == (T, N, 4 * H)
 
@@ -313,7 +312,7 @@ def test_a_mask_of_one_row_is_that_of_all_samples() -> None:
         name: tg.Tensor(given[name].shape, name=name, batch_axis=None)
         for name in ("source", "recurrent_weight", "init_state", "mask")
     }
-    (h,) = graph.gru(**tensors)
+    (h,) = graph.ops.gru(**tensors)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs(tensors)
     inference.add_outputs({"h": h})
@@ -330,16 +329,17 @@ def test_errors_name_the_input() -> None:
     source = tg.Tensor((T, N, I), batch_axis=1)
     weight = tg.Tensor((3 * H, H), batch_axis=None)
     with pytest.raises(tg.ShapeError, match=r"\[gru .*source.*Without an input weight"):
-        graph.gru(source, weight)
+        graph.ops.gru(source, weight)
     with pytest.raises(tg.ShapeError, match=r"input_weight.*expected \(6, 3\)"):
-        graph.gru(source, weight, tg.Tensor((6, 4), batch_axis=None))
+        graph.ops.gru(source, weight, tg.Tensor((6, 4), batch_axis=None))
+    both = tg.ops.GRUDescriptor(bidirectional=True)
     with pytest.raises(tg.ShapeError, match=r"recurrent_weight.*bidirectional"):
-        graph.gru(source, weight, descriptor=tg.GRUDescriptor(bidirectional=True))
+        graph.ops.gru(source, weight, descriptor=both)
     full = tg.Tensor((T, N, 3 * H), batch_axis=1)
     with pytest.raises(tg.InvalidArgument, match=r"secondary bias.*reset_after"):
-        graph.gru(full, weight, secondary_bias=tg.Tensor((H,), batch_axis=None))
+        graph.ops.gru(full, weight, secondary_bias=tg.Tensor((H,), batch_axis=None))
     with pytest.raises(tg.InvalidArgument, match="hard_sigmoid"):
-        tg.GRUDescriptor(reset_gate_activation="gelu")
+        tg.ops.GRUDescriptor(reset_gate_activation="gelu")
     assert graph.layers == []
 
 
@@ -371,15 +371,15 @@ def test_masks_of_fewer_rows_serve_every_batch_size(
         input_weight = tg.Tensor(wide, data=weights.normal(size=wide), name="w")
         graph = tg.Graph()
         descriptor = DESCRIPTORS[op](bidirectional=bidirectional)
-        h = getattr(graph, op)(
-            source, recurrent, input_weight, mask=given, descriptor=descriptor
-        )[0]
+        call = getattr(graph.ops, op)
+        h, *_ = call(source, recurrent, input_weight, mask=given, descriptor=descriptor)
         outputs = {"h": h}
         if is_training:
             y = tg.Tensor(h.shape, name="y", batch_axis=1)
             graph.node(tg.losses.MeanSquaredError(), h, loss_labels=[y])
             compiled: Any = tg.TrainingGraph([graph], optimizer=tg.optimizers.SGD(0.1))
-            compiled.set_training_tensor_parameters([tg.TensorParameter(recurrent)])
+            trained = tg.mlcompute.TensorParameter(recurrent)
+            compiled.set_training_tensor_parameters([trained])
             compiled.add_inputs({"x": source, "mask": given}, {"y": y})
         else:
             compiled = tg.InferenceGraph([graph])

@@ -21,7 +21,7 @@ IMAGE = (2, 3, 8, 8)
 
 def op(name: str, *shapes: tuple[int, ...], **options: Any) -> Callable[[], Any]:
     def call() -> Any:
-        return getattr(tg.Graph(), name)(*(tg.Tensor(s) for s in shapes), **options)
+        return getattr(tg.Graph().ops, name)(*(tg.Tensor(s) for s in shapes), **options)
 
     return call
 
@@ -115,7 +115,7 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ["[max_pool_2d", "0"],
     ),
     "padding without sizes": (
-        lambda: L.MaxPooling(2, padding=tg.PaddingPolicy.use_padding_size),
+        lambda: L.MaxPooling(2, padding=tg.mlcompute.PaddingPolicy.use_padding_size),
         ["use_padding_size needs sizes", "padding_sizes", "valid"],
     ),
     "descriptor without sizes": (
@@ -131,7 +131,7 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ["[l2_norm_pooling", "the kernel does not fit"],
     ),
     "split": (
-        lambda: tg.Graph().split(tg.Tensor((2, 3)), 5, 1),
+        lambda: tg.Graph().ops.split(tg.Tensor((2, 3)), 5, 1),
         ["[split", "split_count", "1 to 3", "got 5"],
     ),
     "text as scale": (quantized("a", 0), ["[quantized", "numbers", "'a'"]),
@@ -186,11 +186,11 @@ def test_is_refused(call: Callable[[], Any], parts: list[str]) -> None:
 def test_what_has_an_effect_is_taken() -> None:
     graph = tg.Graph()
     image = tg.Tensor(IMAGE)
-    for padding in (0, (0, 1), tg.PaddingPolicy.valid):
+    for padding in (0, (0, 1), tg.mlcompute.PaddingPolicy.valid):
         assert graph.node(L.MaxPooling(2, padding=padding), image).shape[2] == 4
     assert L.MaxPooling((2, 3)).descriptor.strides == (2, 3)
     assert L.AveragePooling(2, strides=(1, 3)).descriptor.strides == (1, 3)
-    assert len(graph.split(tg.Tensor((2, 3)), 3, 1)) == 3
+    assert len(graph.ops.split(tg.Tensor((2, 3)), 3, 1)) == 3
     boxes = tg.losses.YOLOLossDescriptor([1, 2, 3, 4], 2).anchor_boxes
     np.testing.assert_array_equal(boxes, [[1, 2], [3, 4]])
     for shape in ((5,), (1, 5), (1, 5, 1, 1)):

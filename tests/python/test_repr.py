@@ -34,14 +34,17 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "Tensor without data": (lambda: tg.Tensor((4,), "int32", name="t"), ["int32"]),
     "TensorDescriptor": (lambda: tg.TensorDescriptor((2, 3)), ["(2, 3)", "float32"]),
     "SequenceDescriptor": (
-        lambda: tg.SequenceDescriptor((2, 3, 4), [3, 2]),
+        lambda: tg.mlcompute.SequenceDescriptor((2, 3, 4), [3, 2]),
         [],
     ),
     "TensorData": (
-        lambda: tg.TensorData(np.zeros(3, np.float32)),
+        lambda: tg.mlcompute.TensorData(np.zeros(3, np.float32)),
         ["12 bytes", "writable"],
     ),
-    "TensorParameter": (lambda: tg.TensorParameter(weights()), ['"w"', "trained"]),
+    "TensorParameter": (
+        lambda: tg.mlcompute.TensorParameter(weights()),
+        ['"w"', "trained"],
+    ),
     "Device": (lambda: tg.Device("cpu"), ["cpu (", "threads"]),
     "Graph": (tg.Graph, ["0 layers"]),
     "TrainingGraph": (
@@ -89,7 +92,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "SGD": (lambda: O.SGD(0.1, 0.9), ["learning_rate=0.1", "momentum_scale=0.9"]),
     "Adam": (lambda: O.Adam(beta1=0.8), ["learning_rate=0.001", "beta1=0.8"]),
     "OptimizerDescriptor": (lambda: O.OptimizerDescriptor(0.5), ["learning_rate=0.5"]),
-    "GRUDescriptor": (lambda: tg.GRUDescriptor(reverse=True), ["reverse=True"]),
+    "GRUDescriptor": (lambda: tg.ops.GRUDescriptor(reverse=True), ["reverse=True"]),
     "ImageNode": (image, ['"i"', "(3, 8, 8)"]),
     "ConvolutionData": (
         lambda: N.ConvolutionData(np.zeros((2, 3, 3, 3), np.float32), name="c"),
@@ -135,7 +138,7 @@ def test_options_at_their_defaults_are_left_out() -> None:
     assert repr(O.SGD(0.1)) == "<SGD learning_rate=0.1>"
     assert repr(L.ReLU(name="a")) == '<ReLU "a">'
     assert repr(L.Softmax(name="s")) == '<Softmax "s">'
-    assert repr(tg.GRUDescriptor()) == "<GRUDescriptor>"
+    assert repr(tg.ops.GRUDescriptor()) == "<GRUDescriptor>"
 
 
 def test_states_of_a_graph(classifier: Classifier) -> None:

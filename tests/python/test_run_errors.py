@@ -47,7 +47,7 @@ RUN_CASES: dict[str, tuple[Callable[[Classifier], Any], type[tg.Error], list[str
     ),
     "type of bytes": (
         lambda c: c.training.execute(
-            {"image": tg.TensorData(c.x.astype(np.int32))}, {"label": c.y}
+            {"image": tg.mlcompute.TensorData(c.x.astype(np.int32))}, {"label": c.y}
         ),
         tg.DTypeError,
         ["image", "float32", "int32", "declare"],

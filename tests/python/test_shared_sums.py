@@ -21,7 +21,7 @@ def build(collective, **options):
     x = tg.Tensor((24, 300), name="x")
     label = tg.Tensor((24, 7), name="label")
     g = tg.Graph()
-    tg.Platform.set_rng_seed(1)
+    tg.set_seed(1)
     h = g.node(tg.layers.Tanh(), g.node(tg.layers.FullyConnected(300, 33), x))
     g.node(tg.layers.FullyConnected(33, 7), h)
     t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(0.05))

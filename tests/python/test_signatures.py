@@ -75,7 +75,7 @@ def test_signatures_have_the_names_of_the_documentation() -> None:
         (tg.optimizers.Adam, (), {"descriptor": None}),
         (tg.layers.FullyConnected, (2, 3), {"uses_biases": False}),
         (tg.layers.FullyConnected, (), {"weights": None}),
-        (tg.Graph.softmax, (None, None), {"axis": 2, "name": "s"}),
+        (tg.ops.Ops.softmax, (None, None), {"axis": 2, "name": "s"}),
         (tg.Graph.node, (None, None, None), {"disable_update": True}),
     ],
 )
@@ -89,6 +89,6 @@ def test_defaults_are_values() -> None:
     assert parameters["uses_amsgrad"].default is False
     assert parameters["beta1"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert parameters["gradient_rescale"].kind is inspect.Parameter.KEYWORD_ONLY
-    axis = inspect.signature(tg.Graph().softmax).parameters["axis"]
+    axis = inspect.signature(tg.Graph().ops.softmax).parameters["axis"]
     assert (axis.default, axis.kind) == (1, inspect.Parameter.KEYWORD_ONLY)
-    assert tg.Graph.softmax.__doc__.startswith("softmax(self")
+    assert tg.ops.Ops.softmax.__doc__.startswith("softmax(self")

@@ -100,7 +100,7 @@ def test_inferred_layers_are_as_given(name: str) -> None:
     shapes, *makes = SIZED[name]
     states, texts = [], []
     for make in makes:
-        tg.Platform.set_rng_seed(3)
+        tg.set_seed(3)
         layer = make()
         tg.Graph().node(layer, tensors(shapes))
         states.append(state(layer))
@@ -162,7 +162,7 @@ def test_a_failed_node_leaves_the_layer_as_it_was() -> None:
     assert graph.layers == []
     graph.node(fc, tg.Tensor((2, 6)))
     given = L.FullyConnected(6, 4)
-    tg.Platform.set_rng_seed(7)  # as before each test
+    tg.set_seed(7)  # as before each test
     again = L.FullyConnected(6, 4)
     assert not np.array_equal(given.weights.numpy(), again.weights.numpy())
     np.testing.assert_array_equal(fc.weights.numpy(), again.weights.numpy())
@@ -184,7 +184,7 @@ SAMPLES = 6
 
 
 def network(*, is_sized: bool) -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(3)
+    tg.set_seed(3)
     image = tg.Tensor((SAMPLES, 1, 8, 8), name="image")
     label = tg.Tensor((SAMPLES,), "int64", name="label")
     graph = tg.Graph()
@@ -193,7 +193,7 @@ def network(*, is_sized: bool) -> tg.TrainingGraph:
         h = graph.node(L.BatchNormalization(4), h)
         h = graph.node(L.ReLU(), h)
         h = graph.node(L.MaxPooling(2), h)
-        h = graph.reshape((SAMPLES, -1), h)
+        h = graph.ops.reshape(h, shape=(SAMPLES, -1))
         h = graph.node(L.FullyConnected(4 * 4 * 4, 10, name="fc"), h)
     else:
         h = graph.sequence(
@@ -202,7 +202,7 @@ def network(*, is_sized: bool) -> tg.TrainingGraph:
                 L.Convolution(4, 3, padding="same"), L.BatchNormalization(), L.ReLU()
             ),
             L.MaxPooling(2),
-            lambda x: graph.reshape((SAMPLES, -1), x),
+            lambda x: graph.ops.reshape(x, shape=(SAMPLES, -1)),
             L.FullyConnected(10, name="fc"),
         )
     training = tg.TrainingGraph(
@@ -273,7 +273,7 @@ def test_sequence_takes_functions() -> None:
     x = tg.Tensor((2, 6))
 
     def residual(h: tg.Tensor) -> tg.Tensor:
-        return graph.binary(h, graph.node(L.FullyConnected(5), h), operation="add")
+        return graph.ops.binary(h, graph.node(L.FullyConnected(5), h), operation="add")
 
     y = graph.sequence(x, L.FullyConnected(5), residual, L.ReLU())
     assert y.shape == (2, 5)

@@ -63,9 +63,9 @@ def test_training_lowers_the_loss(classifier: Classifier) -> None:
 def test_phases_do_what_a_step_does(
     make_classifier: Callable[..., Classifier],
 ) -> None:
-    tg.Platform.set_rng_seed(1)
+    tg.set_seed(1)
     one = make_classifier()
-    tg.Platform.set_rng_seed(1)
+    tg.set_seed(1)
     other = make_classifier()
     other.x, other.y = one.x, one.y
     np.testing.assert_array_equal(parameters_of(one)[0], parameters_of(other)[0])
@@ -387,7 +387,7 @@ def test_debug_layers(make_classifier: Callable[..., Classifier]) -> None:
 
 def test_seeds_make_runs_identical(make_classifier: Callable[..., Classifier]) -> None:
     def run() -> tuple[list[float], np.ndarray[Any, Any]]:
-        tg.Platform.set_rng_seed(21)
+        tg.set_seed(21)
         c = make_classifier(optimizer=tg.optimizers.Adam(0.01))
         c.x = np.linspace(-1, 1, c.x.size, dtype=np.float32).reshape(c.x.shape)
         c.y = np.eye(3, dtype=np.float32)[np.arange(8) % 3]

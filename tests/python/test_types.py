@@ -24,24 +24,24 @@ DATA_TYPES = {
     "uint8": 9,
 }
 ENUMS = [
-    tg.ActivationType,
-    tg.ArithmeticOperation,
-    tg.ComparisonOperation,
-    tg.ConvolutionType,
+    tg.mlcompute.ActivationType,
+    tg.mlcompute.ArithmeticOperation,
+    tg.mlcompute.ComparisonOperation,
+    tg.mlcompute.ConvolutionType,
     tg.DataType,
-    tg.DeviceType,
-    tg.GradientClippingType,
-    tg.LossType,
-    tg.PaddingPolicy,
-    tg.PaddingType,
-    tg.PoolingType,
+    tg.mlcompute.DeviceType,
+    tg.mlcompute.GradientClippingType,
+    tg.mlcompute.LossType,
+    tg.mlcompute.PaddingPolicy,
+    tg.mlcompute.PaddingType,
+    tg.mlcompute.PoolingType,
     tg.Precision,
-    tg.RandomInitializerType,
-    tg.ReductionType,
-    tg.RegularizationType,
-    tg.LSTMResultMode,
-    tg.SampleMode,
-    tg.SoftmaxOperation,
+    tg.mlcompute.RandomInitializerType,
+    tg.mlcompute.ReductionType,
+    tg.mlcompute.RegularizationType,
+    tg.mlcompute.LSTMResultMode,
+    tg.mlcompute.SampleMode,
+    tg.mlcompute.SoftmaxOperation,
 ]
 
 
@@ -72,14 +72,14 @@ def test_enum_cases_are_documented(enum: type) -> None:
 @pytest.mark.parametrize(
     ("case", "value"),
     [
-        (tg.ActivationType.gelu, 18),
-        (tg.ActivationType.gelu_tanh, 100),
-        (tg.ArithmeticOperation.max, 29),
-        (tg.ComparisonOperation.logical_xor, 11),
-        (tg.PoolingType.max, 1),
-        (tg.RandomInitializerType.xavier, 3),
-        (tg.LossType.log, 8),
-        (tg.ReductionType.all, 9),
+        (tg.mlcompute.ActivationType.gelu, 18),
+        (tg.mlcompute.ActivationType.gelu_tanh, 100),
+        (tg.mlcompute.ArithmeticOperation.max, 29),
+        (tg.mlcompute.ComparisonOperation.logical_xor, 11),
+        (tg.mlcompute.PoolingType.max, 1),
+        (tg.mlcompute.RandomInitializerType.xavier, 3),
+        (tg.mlcompute.LossType.log, 8),
+        (tg.mlcompute.ReductionType.all, 9),
     ],
 )
 def test_enum_values(case: int, value: int) -> None:
@@ -101,7 +101,9 @@ def test_bool_is_boolean() -> None:
 
 
 def test_strings_stand_for_enum_cases() -> None:
-    assert tg.layers.Arithmetic("sqrt").operation is tg.ArithmeticOperation.sqrt
+    assert (
+        tg.layers.Arithmetic("sqrt").operation is tg.mlcompute.ArithmeticOperation.sqrt
+    )
 
 
 def test_descriptor() -> None:
@@ -172,17 +174,17 @@ def test_fill_and_random() -> None:
     first = tg.Tensor((64, 64), initializer="uniform").numpy()
     assert first.min() >= 0
     assert first.max() < 1
-    tg.Platform.set_rng_seed(5)
-    assert tg.Platform.rng_seed() == 5
+    tg.set_seed(5)
+    assert tg.mlcompute.Platform.rng_seed() == 5
     second = tg.Tensor((4, 4), initializer="glorot_uniform").numpy()
-    tg.Platform.set_rng_seed(5)
+    tg.set_seed(5)
     third = tg.Tensor((4, 4), initializer="glorot_uniform").numpy()
     np.testing.assert_array_equal(second, third)
 
 
 def test_random_with_fans_and_gain() -> None:
     def values(**options: float) -> Any:
-        tg.Platform.set_rng_seed(5)
+        tg.set_seed(5)
         return tg.Tensor.random((40, 30), "he_normal", **options).numpy()
 
     plain = values()
@@ -267,25 +269,25 @@ def test_numerics() -> None:
 
 def test_tensor_data() -> None:
     array = np.arange(4, dtype=np.float32)
-    data = tg.TensorData(array)
+    data = tg.mlcompute.TensorData(array)
     assert data.length == 16
     assert data.bytes.shape == (16,)
     assert not data.is_immutable
     data.bytes[:] = 0
     assert not array.any()
-    fixed = tg.TensorData.immutable(b"1234")
+    fixed = tg.mlcompute.TensorData.immutable(b"1234")
     assert fixed.is_immutable
     assert not fixed.bytes.flags.writeable
     tensor = tg.Tensor((1,))
-    tensor.bind_and_write_data(tg.TensorData(np.float32([3])), "cpu")
+    tensor.bind_and_write_data(tg.mlcompute.TensorData(np.float32([3])), "cpu")
     np.testing.assert_array_equal(tensor.numpy(), [3])
-    tensor.bind_and_write_data(tg.TensorData(bytearray(4)), "cpu")
+    tensor.bind_and_write_data(tg.mlcompute.TensorData(bytearray(4)), "cpu")
     np.testing.assert_array_equal(tensor.numpy(), [0])
 
 
 def test_tensor_parameter() -> None:
     tensor = tg.Tensor((2,), fill=0)
-    parameter = tg.TensorParameter(tensor)
+    parameter = tg.mlcompute.TensorParameter(tensor)
     assert parameter.tensor == tensor
     assert parameter.is_updatable
     parameter.is_updatable = False
@@ -294,12 +296,12 @@ def test_tensor_parameter() -> None:
 
 def test_devices_are_handles() -> None:
     assert tg.Device("cpu") == tg.Device.cpu()
-    assert hash(tg.Device.cpu()) == hash(tg.Device(tg.DeviceType.cpu))
+    assert hash(tg.Device.cpu()) == hash(tg.Device(tg.mlcompute.DeviceType.cpu))
     assert tg.Device.cpu() != tg.Device.null()
-    assert tg.Device.any().type is tg.DeviceType.any
+    assert tg.Device.any().type is tg.mlcompute.DeviceType.any
     assert tg.Device.any().actual_device_type in {
-        tg.DeviceType.cpu,
-        tg.DeviceType.gpu,
+        tg.mlcompute.DeviceType.cpu,
+        tg.mlcompute.DeviceType.gpu,
     }
     assert tg.Device.cpu().gpu_devices == []
     assert "cpu" in tg.Device.cpu().name

@@ -56,7 +56,7 @@ def test_all_classes_refuse_objects_without_init(run_script: RunScript) -> None:
             lambda: tg.Graph().node(new(tg.layers.ReLU), tg.Tensor((2, 2))),
             lambda: tg.Graph().node(tg.layers.ReLU(), new(tg.Tensor)),
             lambda: tg.Graph().node(tg.layers.ReLU(), [new(tg.Tensor)]),
-            lambda: tg.Graph().softmax(new(tg.Tensor)),
+            lambda: tg.Graph().ops.softmax(new(tg.Tensor)),
             lambda: tg.TrainingGraph([new(tg.Graph)]),
             lambda: tg.TrainingGraph([graph], new(tg.losses.Hinge)),
             lambda: tg.TrainingGraph([graph], None, new(tg.optimizers.SGD)),

@@ -52,7 +52,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "ctc": lambda: tg.losses.CTCDescriptor("sum", blank=2),
     "loss": lambda: tg.losses.LossDescriptor("huber", "sum", delta=2),
     "tensor": lambda: tg.TensorDescriptor((2, 3), "int32"),
-    "gru op": lambda: tg.GRUDescriptor(reset_after=True),
+    "gru op": lambda: tg.ops.GRUDescriptor(reset_after=True),
     "neuron": lambda: tg.nodes.NeuronDescriptor("linear", 2, 3),
 }
 
@@ -124,7 +124,12 @@ def test_every_descriptor_is_here() -> None:
     }
     assert classes - there <= others
     yolo = tg.losses.YOLOLossDescriptor(np.ones((2, 2)), scale_class_loss=3)
-    sequence = tg.SequenceDescriptor((2, 3, 1), [3, 1])
-    for value in (yolo, sequence, tg.LSTMOpDescriptor(), tg.SingleGateRNNDescriptor()):
+    sequence = tg.mlcompute.SequenceDescriptor((2, 3, 1), [3, 1])
+    for value in (
+        yolo,
+        sequence,
+        tg.ops.LSTMOpDescriptor(),
+        tg.ops.SingleGateRNNDescriptor(),
+    ):
         assert pickle.loads(pickle.dumps(value)) == value
         assert copy.deepcopy(value) == value

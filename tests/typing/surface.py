@@ -25,7 +25,7 @@ def mappings(training: tg.TrainingGraph, inference: tg.InferenceGraph) -> None:
     lists: dict[str, list[list[float]]] = {"x": [[1.0, 2.0]]}
     counts: dict[str, list[int]] = {"t": [1, 2]}
     shown: Mapping[str, NDArray[Any]] = MappingProxyType(plain)
-    mixed: dict[str, NDArray[Any] | tg.TensorData] = {}
+    mixed: dict[str, NDArray[Any] | tg.mlcompute.TensorData] = {}
     for data in (plain, wide, shown):
         training.execute(data, data, data)
         training.execute_forward(data, data)
@@ -94,3 +94,16 @@ def data_sets(training: tg.TrainingGraph, inference: tg.InferenceGraph) -> None:
     groups = tg.parameters_of(training, lambda layer, p: len(p.shape) < len(layer.name))
     training.set_parameter_groups([tg.ParameterGroup(groups, weight_decay=0)])
     print(history.metrics, scores)
+
+
+def names(graph: tg.Graph, x: tg.Tensor) -> None:
+    """Strings that stand for cases of an enumeration are known, wrong ones too: an
+    ignored error that is none would be one."""
+    tg.losses.MeanSquaredError("sum")
+    tg.layers.Reduction("max", 1)
+    graph.ops.reduce(x, type="mean", axes=1)
+    graph.ops.reduce(x, type=tg.mlcompute.ReductionType.mean, axes=1)
+    graph.ops.reduce(x, type="meen", axes=1)  # type: ignore[arg-type]
+    graph.ops.unary(x, operation="sqroot")  # type: ignore[arg-type]
+    graph.ops.pad(x, type="zeros", before=1, after=1)  # type: ignore[arg-type]
+    tg.losses.MeanSquaredError("average")  # type: ignore[call-overload]

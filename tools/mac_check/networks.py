@@ -101,26 +101,26 @@ def _convolutional(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
     )
     h = graph.node(depthwise, h)
     h = graph.node(tg.layers.AveragePooling(2), h)
-    h = graph.reshape((h.shape[0], -1), h)
+    h = graph.ops.reshape(h, shape=(h.shape[0], -1))
     return graph.node(tg.layers.FullyConnected(16 * 4 * 4, CLASSES), h)
 
 
 def _lstm(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
     h = graph.node(tg.layers.LSTM(8, 16, returns_sequences=False), x)
-    h = graph.reshape((h.shape[0], -1), h)
+    h = graph.ops.reshape(h, shape=(h.shape[0], -1))
     return graph.node(tg.layers.FullyConnected(16, CLASSES), h)
 
 
 def _gru(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
     h = graph.node(tg.layers.GRU(8, 16, returns_sequences=False), x)
-    h = graph.reshape((h.shape[0], -1), h)
+    h = graph.ops.reshape(h, shape=(h.shape[0], -1))
     return graph.node(tg.layers.FullyConnected(16, CLASSES), h)
 
 
 def _attention(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
     h = graph.node(tg.layers.MultiheadAttention(16, 2), [x, x, x])
     h = graph.node(tg.layers.LayerNormalization((16,)), h)
-    h = graph.reshape((h.shape[0], -1), h)
+    h = graph.ops.reshape(h, shape=(h.shape[0], -1))
     return graph.node(tg.layers.FullyConnected(6 * 16, CLASSES), h)
 
 

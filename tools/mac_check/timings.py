@@ -65,7 +65,7 @@ def _images(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
         x = graph.node(tg.layers.ReLU(), graph.node(layer, x))
         x = graph.node(tg.layers.MaxPooling(2), x)
         before = channels
-    x = graph.reshape((IMAGE_BATCH, -1), x)
+    x = graph.ops.reshape(x, shape=(IMAGE_BATCH, -1))
     return graph.node(tg.layers.FullyConnected(FLAT, networks.CLASSES), x)
 
 

@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--only", type=int, help="number of the one row")
     parser.add_argument("output", type=Path)
     options = parser.parse_args()
-    tg.Platform.set_rng_seed(7)
+    tg.set_seed(7)
     makers = list(networks.all_of(options.device, verify="cpu").items())
     if options.list:
         rows = [{"network": name, "problem": "", "losses": []} for name, _ in makers]

@@ -25,14 +25,14 @@ def by_heads(node: Node, index: int, heads: int | None) -> Tensor:
         raise Unmappable("it does not say how many heads there are")
     samples, length, width = x.shape
     split = node.reshaped(x, (samples, length, heads, width // heads))
-    return node.graph.transpose((0, 2, 1, 3), split)
+    return node.graph.ops.transpose(split, axes=(0, 2, 1, 3))
 
 
 def beside_each_other(node: Node, x: Tensor) -> Tensor:
     """(N, heads, length, width) -> (N, length, heads * width)"""
     samples, heads, length, width = x.shape
     return node.reshaped(
-        node.graph.transpose((0, 2, 1, 3), x), (samples, length, heads * width)
+        node.graph.ops.transpose(x, axes=(0, 2, 1, 3)), (samples, length, heads * width)
     )
 
 
@@ -40,7 +40,7 @@ def repeated(node: Node, x: Tensor, times: int) -> Tensor:
     """Every head so many times, for groups of queries that share it."""
     samples, heads, length, width = x.shape
     alone = node.reshaped(x, (samples, heads, 1, length, width))
-    together = node.graph.concatenate([alone] * times, axis=2)
+    together = node.graph.ops.concatenate(*[alone] * times, axis=2)
     return node.reshaped(together, (samples, heads * times, length, width))
 
 
@@ -92,15 +92,15 @@ def attention(node: Node) -> list[Tensor]:
     key = by_heads(node, 1, node.attribute("kv_num_heads"))
     value = by_heads(node, 2, node.attribute("kv_num_heads"))
     if node.has(4):
-        key = node.graph.concatenate([node.tensor(4), key], axis=2)
-        value = node.graph.concatenate([node.tensor(5), value], axis=2)
+        key = node.graph.ops.concatenate(node.tensor(4), key, axis=2)
+        value = node.graph.ops.concatenate(node.tensor(5), value, axis=2)
     present = [key, value]
     samples, heads, length, _ = query.shape
     times = heads // key.shape[1]
     if times > 1:
         key, value = repeated(node, key, times), repeated(node, value, times)
     mask = mask_of(node, (samples, heads, length, key.shape[2]))
-    output, *_ = node.graph.attention(
+    output, *_ = node.graph.ops.attention(
         beside_each_other(node, query),
         beside_each_other(node, key),
         beside_each_other(node, value),
@@ -111,7 +111,7 @@ def attention(node: Node) -> list[Tensor]:
     )
     if len(node.tensor(0).shape) == 4:
         split = node.reshaped(output, (samples, length, heads, value.shape[3]))
-        output = node.graph.transpose((0, 2, 1, 3), split)
+        output = node.graph.ops.transpose(split, axes=(0, 2, 1, 3))
     return [output, *present]
 
 

@@ -25,7 +25,7 @@ def terms(node: Node) -> tuple[list[str], str]:
 
 def ordered(node: Node, x: Tensor, labels: str, wanted: str) -> Tensor:
     order = [labels.index(label) for label in wanted]
-    return x if order == sorted(order) else node.graph.transpose(order, x)
+    return x if order == sorted(order) else node.graph.ops.transpose(x, axes=order)
 
 
 def stretched(node: Node, x: Tensor, labels: str, sizes: dict[str, int]) -> Tensor:
@@ -33,7 +33,7 @@ def stretched(node: Node, x: Tensor, labels: str, sizes: dict[str, int]) -> Tens
     shape = tuple(sizes[label] for label in labels)
     if x.shape == shape:
         return x
-    return node.graph.broadcast_to(x, shape=shape, name=node.name)
+    return node.graph.ops.broadcast_to(x, shape=shape, name=node.name)
 
 
 @maps("Einsum", attributes="equation")
@@ -64,7 +64,7 @@ def einsum(node: Node) -> Tensor:
         lengths = [prod(sizes[c] for c in group) for group in groups]
         return node.reshaped(turned, [*(sizes[c] for c in leading), *lengths])
 
-    z = node.graph.matmul(
+    z = node.graph.ops.matmul(
         joined(x, left, rows, inner), joined(y, right, inner, columns), name=node.name
     )
     z = node.reshaped(z, [sizes[c] for c in leading + rows + columns])

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .. import Tensor
+    from .._core import (
+        ActivationTypeName,
+        ArithmeticOperationName,
+        ComparisonOperationName,
+    )
     from ._load import Importer
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
-UNARY = {
+UNARY: dict[str, ArithmeticOperationName] = {
     "Acos": "acos",
     "Acosh": "acosh",
     "Asin": "asin",
@@ -42,7 +47,7 @@ UNARY = {
     "Tan": "tan",
 }
 
-BINARY = {
+BINARY: dict[str, ArithmeticOperationName] = {
     "Add": "add",
     "Sub": "subtract",
     "Mul": "multiply",
@@ -53,7 +58,7 @@ BINARY = {
     "Sum": "add",
 }
 
-COMPARE = {
+COMPARE: dict[str, ComparisonOperationName] = {
     "Equal": "equal",
     "Greater": "greater",
     "GreaterOrEqual": "greater_or_equal",
@@ -64,7 +69,7 @@ COMPARE = {
     "Xor": "logical_xor",
 }
 
-ACTIVATIONS: dict[str, tuple[str, float, float]] = {
+ACTIVATIONS: dict[str, tuple[ActivationTypeName, float, float]] = {
     "Abs": ("absolute", 0.0, 0.0),
     "Relu": ("relu", 0.0, 0.0),
     "Sigmoid": ("sigmoid", 0.0, 0.0),
@@ -76,7 +81,7 @@ ACTIVATIONS: dict[str, tuple[str, float, float]] = {
 }
 
 # Activations with one attribute, alpha, and its default.
-WITH_ALPHA = {
+WITH_ALPHA: dict[str, tuple[ActivationTypeName, float]] = {
     "LeakyRelu": ("relu", 0.01),
     "Elu": ("elu", 1.0),
     "Celu": ("celu", 1.0),
@@ -115,12 +120,12 @@ def mean(node: Node) -> Tensor:
 @maps(*COMPARE)
 def compare(node: Node) -> Tensor:
     x, y = node.tensors()
-    return node.graph.compare(x, y, operation=COMPARE[node.op_type], name=node.name)
+    return node.graph.ops.compare(x, y, operation=COMPARE[node.op_type], name=node.name)
 
 
 @maps("Not")
 def logical_not(node: Node) -> Tensor:
-    return node.graph.logical_not(node.tensor(), name=node.name)
+    return node.graph.ops.logical_not(node.tensor(), name=node.name)
 
 
 @maps("Neg")
@@ -130,16 +135,18 @@ def negate(node: Node) -> Tensor:
 
 @maps("Reciprocal")
 def reciprocal(node: Node) -> Tensor:
-    one = node.graph.fill(shape=(1,), value=1.0)
+    one = node.graph.ops.fill(shape=(1,), value=1.0)
     return node.binary("divide", one, node.tensor())
 
 
 @maps("Sign")
 def sign(node: Node) -> Tensor:
     x, graph = node.tensor(), node.graph
-    zero = graph.fill(shape=(1,), value=0.0)
+    zero = graph.ops.fill(shape=(1,), value=0.0)
     above, below = (
-        graph.cast(graph.compare(x, zero, operation=operation), data_type="float32")
+        graph.ops.cast(
+            graph.ops.compare(x, zero, operation=operation), data_type="float32"
+        )
         for operation in ("greater", "less")
     )
     return node.binary("subtract", above, below)
@@ -148,7 +155,7 @@ def sign(node: Node) -> Tensor:
 @maps("Where")
 def where(node: Node) -> Tensor:
     condition, x, y = node.tensors()
-    return node.graph.select([x, y], condition)
+    return node.graph.ops.select(condition, x, y)
 
 
 @maps("Cast", attributes="to saturate round_mode")
@@ -157,7 +164,7 @@ def cast(node: Node) -> Tensor:
     kind = DATA_TYPES.get(number)
     if kind is None:
         raise Unmappable(f"{type_name(number)} is no type of a tensor")
-    return node.graph.cast(node.tensor(), data_type=kind, name=node.name)
+    return node.graph.ops.cast(node.tensor(), data_type=kind, name=node.name)
 
 
 def as_cast(model: Importer, proto: Any) -> Any:
@@ -218,8 +225,8 @@ def hard_sigmoid(node: Node) -> Tensor:
 
 @maps("Gelu", attributes="approximate")
 def gelu(node: Node) -> Tensor:
-    kind = {"none": "gelu", "tanh": "gelu_tanh"}[node.attribute("approximate", "none")]
-    return node.activation(node.tensor(), kind)
+    kinds: dict[str, ActivationTypeName] = {"none": "gelu", "tanh": "gelu_tanh"}
+    return node.activation(node.tensor(), kinds[node.attribute("approximate", "none")])
 
 
 @maps("Swish", attributes="alpha")
@@ -232,7 +239,7 @@ def swish(node: Node) -> Tensor:
 @maps("PRelu")
 def prelu(node: Node) -> Tensor:
     x, slope = node.tensors()
-    negative = node.binary("min", x, node.graph.fill(shape=(1,), value=0.0))
+    negative = node.binary("min", x, node.graph.ops.fill(shape=(1,), value=0.0))
     positive = node.activation(x, "relu")
     return node.binary("add", positive, node.binary("multiply", negative, slope))
 
@@ -253,7 +260,7 @@ def clip(node: Node) -> Tensor:
     high = float(np.asarray(node.constant_or(2, node.attribute("max", FLOAT_MAX))))
     if low > high:
         # The op refuses an empty range; ONNX then means the maximum.
-        bound = node.graph.fill(shape=(1,), value=low)
+        bound = node.graph.ops.fill(shape=(1,), value=low)
         raised = node.binary("max", node.tensor(), bound)
-        return node.binary("min", raised, node.graph.fill(shape=(1,), value=high))
+        return node.binary("min", raised, node.graph.ops.fill(shape=(1,), value=high))
     return node.activation(node.tensor(), "clamp", low, high)

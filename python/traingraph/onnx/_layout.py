@@ -15,6 +15,8 @@ from ._problems import Unmappable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from .._core import PaddingTypeName, ReductionTypeName
+
     Array = np.ndarray[Any, Any]
 
 
@@ -28,11 +30,11 @@ def indices(node: Node, array: Array) -> Tensor:
 def taken(node: Node, x: Tensor, axis: int, positions: Array) -> Tensor:
     """Slices at known positions. What is no float32 is joined of its slices."""
     if x.data_type == DataType.float32:
-        return node.graph.gather(axis, x, indices(node, positions))
+        return node.graph.ops.gather(x, indices(node, positions), axis=axis)
     if positions.size > MOST_REPEATS:
         raise Unmappable(f"{x.data_type.name} at {positions.size} positions")
     parts = {int(i): part_of(node, x, axis, int(i), int(i) + 1) for i in set(positions)}
-    return node.graph.concatenate([parts[int(i)] for i in positions], axis)
+    return node.graph.ops.concatenate(*[parts[int(i)] for i in positions], axis=axis)
 
 
 MOST_REPEATS = 1024
@@ -45,7 +47,7 @@ def transpose(node: Node) -> Tensor:
     if rank < 2:
         return node.reshaped(node.tensor(), node.shape())
     permutation = node.attribute("perm", list(reversed(range(rank))))
-    return node.graph.transpose(permutation, node.tensor())
+    return node.graph.ops.transpose(node.tensor(), axes=permutation)
 
 
 @maps("Reshape", attributes="allowzero", host=(1,))
@@ -99,7 +101,7 @@ def expand(node: Node) -> Tensor:
         return node.reshaped(node.tensor(), ())
     x = node.tensor()
     if x.data_type == DataType.float32:
-        return node.graph.broadcast_to(x, shape=shape, name=node.name)
+        return node.graph.ops.broadcast_to(x, shape=shape, name=node.name)
     x = node.reshaped(x, (1,) * (len(shape) - len(x.shape)) + x.shape)
     for axis, size in enumerate(shape):  # the first entry of it, again and again
         if x.shape[axis] != size:
@@ -114,7 +116,7 @@ def tile(node: Node) -> Tensor:
         if repeats < 1 or repeats > MOST_REPEATS:
             raise Unmappable(f"it repeats {repeats} times")
         if repeats > 1:
-            x = node.graph.concatenate([x] * repeats, axis=axis)
+            x = node.graph.ops.concatenate(*[x] * repeats, axis=axis)
     return x if x is not node.tensor() else node.reshaped(x, node.shape())
 
 
@@ -122,7 +124,7 @@ def tile(node: Node) -> Tensor:
 def concat(node: Node) -> Tensor:
     tensors = node.tensors()
     axis = node.axis(node.required("axis"), len(tensors[0].shape))
-    return node.graph.concatenate(tensors, axis)
+    return node.graph.ops.concatenate(*tensors, axis=axis)
 
 
 @maps("Split", attributes="axis split num_outputs", host=(1,))
@@ -133,11 +135,11 @@ def split(node: Node) -> Sequence[Tensor]:
     if lengths is not None:
         if min(lengths) < 1:
             raise Unmappable(f"it has parts of {lengths}; a tensor is not empty")
-        return node.graph.split(x, lengths, axis)
+        return node.graph.ops.split(x, lengths, axis)
     count = len(node.outputs)
     if count == 1:
         return [node.reshaped(x, node.shape())]
-    return node.graph.split(x, count, axis)
+    return node.graph.ops.split(x, count, axis)
 
 
 @maps("Slice", attributes="starts ends axes", host=(1, 2, 3, 4))
@@ -163,7 +165,7 @@ def slice_(node: Node) -> Tensor:
         else:
             backward[axis] = np.arange(*bounds)
     if len(backward) < len(axes):
-        x = node.graph.slice(x, start=start, end=end, stride=stride, name=node.name)
+        x = node.graph.ops.slice(x, start=start, end=end, stride=stride, name=node.name)
     for axis, positions in backward.items():
         x = taken(node, x, axis, positions)
     return x
@@ -183,12 +185,16 @@ def pad(node: Node) -> Tensor:
         before, after = [max(n, 0) for n in before], [max(n, 0) for n in after]
         if max([*before, *after]) == 0:
             return x
-    modes = {"constant": "constant", "reflect": "reflect", "edge": "replicate"}
+    modes: dict[str, PaddingTypeName] = {
+        "constant": "constant",
+        "reflect": "reflect",
+        "edge": "replicate",
+    }
     mode = node.attribute("mode", "constant")
     if mode not in modes:
         raise Unmappable(f"there is no padding {mode}")
     value = np.asarray(node.constant_or(2, node.attribute("value", 0.0)))
-    return node.graph.pad(
+    return node.graph.ops.pad(
         x,
         type=modes[mode],
         before=before,
@@ -207,7 +213,7 @@ def cropped(
     if any(first >= last for first, last in zip(start, end, strict=True)):
         raise Unmappable("it takes away all of an axis")
     ones = [1] * len(start)
-    return node.graph.slice(x, start=start, end=end, stride=ones, name=node.name)
+    return node.graph.ops.slice(x, start=start, end=end, stride=ones, name=node.name)
 
 
 @maps("Gather", attributes="axis")
@@ -221,7 +227,9 @@ def gather(node: Node) -> Tensor:
         # The gradient has the rows that were looked up alone.
         layer = layers.Embedding(weights=node.parameter(0))
         return node.layer(layer, indices)
-    slices = node.graph.gather(axis, node.tensor(), node.reshaped(indices, (-1,)))
+    slices = node.graph.ops.gather(
+        node.tensor(), node.reshaped(indices, (-1,)), axis=axis
+    )
     return node.reshaped(slices, (*shape[:axis], *named, *shape[axis + 1 :]))
 
 
@@ -251,7 +259,7 @@ def gather_elements(node: Node) -> Tensor:
     positions = element_positions(node, x.shape[axis])
     for part, _ in leading_parts(node, x, positions.shape, axis):
         x = part
-    return node.graph.gather(axis, x, positions)
+    return node.graph.ops.gather(x, positions, axis=axis)
 
 
 def element_positions(node: Node, size: int) -> Tensor:
@@ -275,7 +283,7 @@ def part_of(node: Node, x: Tensor, axis: int, first: int, last: int) -> Tensor:
     start, end = [0] * len(x.shape), list(x.shape)
     start[axis], end[axis] = first, last
     ones = [1] * len(start)
-    return node.graph.slice(x, start=start, end=end, stride=ones, name=node.name)
+    return node.graph.ops.slice(x, start=start, end=end, stride=ones, name=node.name)
 
 
 @maps("Scatter", "ScatterElements", attributes="axis reduction")
@@ -284,7 +292,7 @@ def scatter_elements(node: Node) -> Tensor:
     reduction = node.attribute("reduction", "none")
     if reduction not in ("none", "add"):
         raise Unmappable(f"sources replace or add up; there is no {reduction}")
-    kind = {"none": "none", "add": "sum"}[reduction]
+    kinds: dict[str, ReductionTypeName] = {"none": "none", "add": "sum"}
     axis = node.axis(node.attribute("axis", 0), len(data.shape))
     positions = element_positions(node, data.shape[axis])
     if positions.shape != updates.shape:  # see _fusion.py
@@ -294,11 +302,13 @@ def scatter_elements(node: Node) -> Tensor:
         wholes.append(part)
         other_axes.append(other)
         part = next_part
-    result = node.graph.scatter(axis, updates, positions, part, kind)
+    result = node.graph.ops.scatter(
+        updates, positions, part, axis=axis, reduction_type=kinds[reduction]
+    )
     for whole, other in zip(reversed(wholes), reversed(other_axes), strict=True):
         first, last = result.shape[other], whole.shape[other]
         rest = part_of(node, whole, other, first, last)
-        result = node.graph.concatenate([result, rest], other)
+        result = node.graph.ops.concatenate(result, rest, axis=other)
     return result
 
 
@@ -324,7 +334,7 @@ def depth_to_space(node: Node) -> Tensor:
     else:
         parts, order = (rest, block, block), (0, 1, 4, 2, 5, 3)
     split = node.reshaped(x, (samples, *parts, height, width))
-    moved = node.graph.transpose(order, split)
+    moved = node.graph.ops.transpose(split, axes=order)
     return node.reshaped(moved, (samples, rest, height * block, width * block))
 
 
@@ -336,5 +346,5 @@ def space_to_depth(node: Node) -> Tensor:
     split = node.reshaped(x, (samples, channels, high, block, wide, block))
     is_outer = node.attribute("mode", "DCR") == "DCR"
     order = (0, 3, 5, 1, 2, 4) if is_outer else (0, 1, 3, 5, 2, 4)
-    moved = node.graph.transpose(order, split)
+    moved = node.graph.ops.transpose(split, axes=order)
     return node.reshaped(moved, (samples, channels * block**2, high, wide))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .. import Tensor
+    from .._core import ReductionTypeName
 
 
 @maps("MatMul")
@@ -24,7 +25,7 @@ def matmul(node: Node) -> Tensor:
         x = node.reshaped(x, (1, *x.shape))
     if is_column:
         y = node.reshaped(y, (*y.shape, 1))
-    z = node.graph.matmul(x, y, name=node.name)
+    z = node.graph.ops.matmul(x, y, name=node.name)
     if not is_row and not is_column:
         return z
     sizes = list(z.shape[:-2])
@@ -43,13 +44,15 @@ def gemm(node: Node) -> Tensor:
     }
     x, y = node.tensor(0), node.tensor(1)
     if not node.has(2):
-        return node.graph.matmul(x, y, **options)
+        return node.graph.ops.matmul(x, y, **options)
     c, beta = node.tensor(2), node.attribute("beta", 1.0)
     columns = y.shape[0 if options["transposes_y"] else 1]
     if beta == 1 and c.shape in ((columns,), (1, columns)):
         bias = c if len(c.shape) == 1 else node.reshaped(c, (columns,))
-        return node.graph.matmul(x, y, bias, **options)
-    return node.binary("add", node.graph.matmul(x, y, **options), node.scaled(c, beta))
+        return node.graph.ops.matmul(x, y, bias, **options)
+    return node.binary(
+        "add", node.graph.ops.matmul(x, y, **options), node.scaled(c, beta)
+    )
 
 
 def numbers(node: Node, name: str, default: Sequence[int]) -> list[int]:
@@ -135,7 +138,7 @@ def conv(node: Node) -> Tensor:
     x, weights = node.tensor(0), node.tensor(1)
     window = Window(node, weights.shape[2:])
     pad_automatically(node, window, x.shape[2:])
-    y = node.graph.convolution_2d(
+    y = node.graph.ops.convolution_2d(
         image(node, x),
         image(node, weights),
         node.tensor(2) if node.has(2) else None,
@@ -157,7 +160,7 @@ def conv_transpose(node: Node) -> Tensor:
     groups = node.attribute("group", 1)
     window = Window(node, weights.shape[2:])
     sizes = transposed_sizes(node, window, x)
-    y = node.graph.convolution_2d_input_gradient(
+    y = node.graph.ops.convolution_2d_input_gradient(
         image(node, x),
         image(node, weights),
         shape=(
@@ -234,7 +237,7 @@ def pool(node: Node) -> Sequence[Tensor | None]:
         return [ceil_pool(node, window), None]
     arguments = {"kernel_size": window.kernel_size(), **window.arguments()}
     if node.op_type == "AveragePool":
-        y = node.graph.average_pool_2d(
+        y = node.graph.ops.average_pool_2d(
             image(node, x),
             count_includes_padding=bool(node.attribute("count_include_pad", 0)),
             **arguments,
@@ -242,7 +245,7 @@ def pool(node: Node) -> Sequence[Tensor | None]:
         )
     else:
         # The state is the device's own; ONNX's indices have no counterpart.
-        y, _ = node.graph.max_pool_2d(image(node, x), **arguments, name=node.name)
+        y, _ = node.graph.ops.max_pool_2d(image(node, x), **arguments, name=node.name)
     return [as_source(node, y, x), None]
 
 
@@ -285,8 +288,8 @@ def lp_pool(node: Node) -> Tensor:
 
 @maps("GlobalAveragePool", "GlobalMaxPool")
 def global_pool(node: Node) -> Tensor:
-    kind = "mean" if node.op_type == "GlobalAveragePool" else "max"
+    kind: ReductionTypeName = "mean" if node.op_type == "GlobalAveragePool" else "max"
     axes = list(range(2, len(node.tensor().shape)))
     if not axes:  # of (N, C): nothing to reduce
         return node.reshaped(node.tensor(), node.shape())
-    return node.graph.reduce(node.tensor(), type=kind, axes=axes, name=node.name)
+    return node.graph.ops.reduce(node.tensor(), type=kind, axes=axes, name=node.name)

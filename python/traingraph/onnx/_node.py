@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .. import Graph, Tensor
+    from .._core import ActivationTypeName, ArithmeticOperationName
     from ._load import Importer
 
     Array = np.ndarray[Any, Any]
@@ -50,50 +51,59 @@ def maps(
     return register
 
 
-class _Named:
-    """The graph, where whatever a mapper appends has the name of its ONNX node."""
+class _NamedOps:
+    """The graph's ops; what they append has the name of its ONNX node."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
 
-    def __getattr__(self, method: str) -> Any:
-        call = getattr(self._node.model.graph, method)
-        if method in ("node", "result_tensors"):
-            return call
-        return partial(call, name=self._node.name)
+    def __getattr__(self, op: str) -> Any:
+        return partial(getattr(self._node.model.graph.ops, op), name=self._node.name)
 
-    # Those of a Graph make layers without a name.
+    # Layers, so that reports have rows for them.
 
-    def reshape(self, shape: Sequence[int], x: Tensor) -> Tensor:
+    def reshape(self, x: Tensor, *, shape: Sequence[int]) -> Tensor:
         return self._node.layer(layers.Reshape(shape), x)
 
-    def transpose(self, axes: Sequence[int], x: Tensor) -> Tensor:
+    def transpose(self, x: Tensor, *, axes: Sequence[int]) -> Tensor:
         return self._node.layer(layers.Transpose(axes), x)
 
-    def concatenate(self, sources: Sequence[Tensor], axis: int = 1) -> Tensor:
-        return self._node.layer(layers.Concatenation(axis), *sources)
+    def concatenate(self, *x: Tensor, axis: int = 1) -> Tensor:
+        return self._node.layer(layers.Concatenation(axis), *x)
 
     def split(self, x: Tensor, parts: Any, axis: int) -> list[Tensor]:
         layer = layers.Split(parts, axis)
         self._node.layer(layer, x)
         return self._node.model.graph.result_tensors(layer)
 
-    def select(self, sources: Sequence[Tensor], condition: Tensor) -> Tensor:
-        return self._node.layer(layers.Selection(), condition, *sources)
+    def select(self, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        return self._node.layer(layers.Selection(), condition, x, y)
 
-    def gather(self, axis: int, x: Tensor, indices: Tensor) -> Tensor:
-        return self._node.layer(layers.Gather(axis), x, indices)
+    def gather(self, source: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+        return self._node.layer(layers.Gather(axis), source, indices)
 
     def scatter(
         self,
-        axis: int,
-        x: Tensor,
+        source: Tensor,
         indices: Tensor,
-        copy_from: Tensor,
+        data: Tensor,
+        *,
+        axis: int,
         reduction_type: Any = "none",
     ) -> Tensor:
         layer = layers.Scatter(axis, reduction_type)
-        return self._node.layer(layer, x, indices, copy_from)
+        return self._node.layer(layer, source, indices, data)
+
+
+class _NamedGraph:
+    """The graph, whose ops have the name of an ONNX node."""
+
+    def __init__(self, node: Node) -> None:
+        self._graph = node.model.graph
+        self.ops = _NamedOps(node)
+
+    def __getattr__(self, member: str) -> Any:
+        return getattr(self._graph, member)
 
 
 class Node:
@@ -101,7 +111,7 @@ class Node:
 
     def __init__(self, model: Importer, proto: Any, name: str) -> None:
         self.model = model
-        self.graph = cast("Graph", _Named(self))
+        self.graph = cast("Graph", _NamedGraph(self))
         self.opset = model.opset
         self.op_type = str(proto.op_type)
         self.name = name
@@ -184,23 +194,30 @@ class Node:
         self.model.adopt(layer)
         return result
 
-    def binary(self, operation: str, x: Tensor, y: Tensor) -> Tensor:
-        return self.graph.binary(x, y, operation=operation, name=self.name)
+    def binary(
+        self, operation: ArithmeticOperationName, x: Tensor, y: Tensor
+    ) -> Tensor:
+        return self.graph.ops.binary(x, y, operation=operation, name=self.name)
 
-    def unary(self, operation: str, x: Tensor) -> Tensor:
-        return self.graph.unary(x, operation=operation, name=self.name)
+    def unary(self, operation: ArithmeticOperationName, x: Tensor) -> Tensor:
+        return self.graph.ops.unary(x, operation=operation, name=self.name)
 
     def scaled(self, x: Tensor, scale: float, bias: float = 0.0) -> Tensor:
         return self.activation(x, "linear", scale, bias)
 
     def activation(
-        self, x: Tensor, kind: str, a: float = 0.0, b: float = 0.0, c: float = 0.0
+        self,
+        x: Tensor,
+        kind: ActivationTypeName,
+        a: float = 0.0,
+        b: float = 0.0,
+        c: float = 0.0,
     ) -> Tensor:
-        return self.graph.activation(x, type=kind, a=a, b=b, c=c, name=self.name)
+        return self.graph.ops.activation(x, type=kind, a=a, b=b, c=c, name=self.name)
 
     def reshaped(self, x: Tensor, shape: Sequence[int]) -> Tensor:
         sizes = tuple(int(n) for n in shape)
-        y = self.graph.reshape(sizes or (1,), x)
+        y = self.graph.ops.reshape(x, shape=sizes or (1,))
         if not sizes:
             self.model.scalars.add(y.tensor_id)
         return y

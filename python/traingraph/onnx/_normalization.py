@@ -25,7 +25,7 @@ def is_computed(node: Node) -> bool:
 
 def by_op(node: Node, axis: int, groups: int, epsilon: float) -> Tensor:
     scale, bias = (node.tensor(k) if node.has(k) else None for k in (1, 2))
-    y, *_ = node.graph.sample_norm(
+    y, *_ = node.graph.ops.sample_norm(
         node.tensor(),
         scale,
         bias,
@@ -57,7 +57,7 @@ def batch_normalization(node: Node) -> Sequence[Tensor | None]:
     x = node.tensor()
     mean, variance = statistic(node, 3), statistic(node, 4)
     if is_computed(node):
-        y, *_ = node.graph.batch_norm(
+        y, *_ = node.graph.ops.batch_norm(
             x,
             node.tensor(1),
             node.tensor(2),
@@ -124,7 +124,7 @@ def layer_normalization(node: Node) -> Sequence[Tensor | None]:
         y = node.layer(layer, x)
     if not node.wants(1) and not node.wants(2):
         return [y]
-    _, mean, variance = node.graph.sample_norm(x, axis=axis)
+    _, mean, variance = node.graph.ops.sample_norm(x, axis=axis)
     shifted = node.scaled(variance, 1.0, epsilon)
     return [y, mean, node.unary("rsqrt", shifted)]
 
@@ -140,7 +140,7 @@ def local_response_normalization(node: Node) -> Tensor:
     rows = node.reshaped(
         node.binary("multiply", x, x), (samples, 1, channels, math.prod(sizes))
     )
-    means = node.graph.average_pool_2d(
+    means = node.graph.ops.average_pool_2d(
         rows,
         kernel_size=(size, 1),
         padding=((size - 1) // 2, size // 2, 0, 0),

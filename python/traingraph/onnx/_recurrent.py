@@ -13,6 +13,7 @@ from ._problems import Unmappable
 
 if TYPE_CHECKING:
     from .. import Tensor
+    from .._core import ActivationTypeName
 
     Array = np.ndarray[Any, Any]
 
@@ -20,7 +21,11 @@ ATTRIBUTES = (
     "direction hidden_size layout clip activations activation_alpha activation_beta"
 )
 
-ACTIVATIONS = ("sigmoid", "tanh", "relu")
+ACTIVATIONS: dict[str, ActivationTypeName] = {
+    "Sigmoid": "sigmoid",
+    "Tanh": "tanh",
+    "Relu": "relu",
+}
 """Those of ONNX that take no parameters and are the same here."""
 
 
@@ -45,7 +50,7 @@ def reset_first(array: Array) -> Array:
 def backward_half(node: Node, x: Tensor, axis: int, size: int) -> Tensor:
     start, ones = [0] * len(x.shape), [1] * len(x.shape)
     start[axis] = size
-    return node.graph.slice(x, start=start, end=x.shape, stride=ones)
+    return node.graph.ops.slice(x, start=start, end=x.shape, stride=ones)
 
 
 class Directions:
@@ -68,16 +73,16 @@ class Directions:
             if node.attribute(name) is not None:
                 raise Unmappable(f"there is no {name}")
 
-    def _activations(self, default: list[str]) -> list[str]:
+    def _activations(self, default: list[str]) -> list[ActivationTypeName]:
         """Gives activations as a layer takes them: the same in all directions."""
         given = self.node.attribute("activations")
         if given is None:
             given = default
-        names = [n.decode() if isinstance(n, bytes) else n for n in given]
-        first = [n.lower() for n in names[: len(default)]]
-        directions = len(names) // len(default) or 1
-        is_known = set(first) <= set(ACTIVATIONS)
-        if not is_known or [n.lower() for n in names] != first * directions:
+        # In any case of letters, as ONNX says.
+        names = [str(n, "utf-8") if isinstance(n, bytes) else n for n in given]
+        known = [ACTIVATIONS.get(n.capitalize()) for n in names]
+        first = [kind for kind in known[: len(default)] if kind is not None]
+        if not first or known != first * (len(names) // len(default) or 1):
             raise Unmappable(f"its activations are {', '.join(names)}")
         return first
 
@@ -127,9 +132,9 @@ class Directions:
             raise Unmappable("of the initial states one is missing")
         states = [node.tensor(i) for i in given]
         if self.is_batch_first:
-            states = [node.graph.transpose((1, 0, 2), s) for s in states]
+            states = [node.graph.ops.transpose(s, axes=(1, 0, 2)) for s in states]
         if self.is_reverse:  # the forward half may begin with anything
-            states = [node.graph.concatenate([s, s], 0) for s in states]
+            states = [node.graph.ops.concatenate(s, s, axis=0) for s in states]
         return states
 
     def run(self, layer: layers.Layer, num_states: int) -> list[Tensor]:
@@ -152,9 +157,9 @@ class Directions:
         samples = outer[0] if self.is_batch_first else outer[1]
         lasts = [node.reshaped(s, (directions, samples, hidden)) for s in lasts]
         if self.is_batch_first:
-            lasts = [node.graph.transpose((1, 0, 2), s) for s in lasts]
+            lasts = [node.graph.ops.transpose(s, axes=(1, 0, 2)) for s in lasts]
         else:
-            y = node.graph.transpose((0, 2, 1, 3), y)
+            y = node.graph.ops.transpose(y, axes=(0, 2, 1, 3))
         return [y, *lasts]
 
 
@@ -226,7 +231,7 @@ def gru_of_ops(
     node, graph = d.node, d.node.graph
     x = node.tensor(0)
     if d.is_batch_first:
-        x = graph.transpose((1, 0, 2), x)
+        x = graph.ops.transpose(x, axes=(1, 0, 2))
     samples = x.shape[1]
     options: dict[str, Any] = {"reset_gate_first": True, "name": node.name}
     kinds = (d.activations[0], d.activations[0], d.activations[1])
@@ -236,11 +241,11 @@ def gru_of_ops(
     outputs, lasts = [], []
     for k in (1,) if d.is_reverse else range(d.count):
         state = [
-            graph.slice(s, start=(k, 0, 0), end=(k + 1, samples, d.hidden))
+            graph.ops.slice(s, start=(k, 0, 0), end=(k + 1, samples, d.hidden))
             for s in d.states(1)
         ]
-        y, _, last = graph.gru_steps(
-            graph.matmul(x, input_weights[k], biases[k], transposes_y=True),
+        y, _, last = graph.ops.gru_steps(
+            graph.ops.matmul(x, input_weights[k], biases[k], transposes_y=True),
             hidden_weights[k],
             node.reshaped(state[0], (samples, d.hidden)) if state else None,
             secondary_bias=secondary_biases[k] if secondary_biases else None,
@@ -255,10 +260,10 @@ def gru_of_ops(
             if group is not None:
                 node.model.train(group[k])
     both = len(outputs) == 2
-    y = graph.concatenate(outputs, 2) if both else outputs[0]
-    last = graph.concatenate(lasts, 0) if both else lasts[0]
+    y = graph.ops.concatenate(*outputs, axis=2) if both else outputs[0]
+    last = graph.ops.concatenate(*lasts, axis=0) if both else lasts[0]
     if d.is_batch_first:
-        y = graph.transpose((1, 0, 2), y)
+        y = graph.ops.transpose(y, axes=(1, 0, 2))
     return d.results(y, [last])
 
 

@@ -13,13 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .. import Tensor
+    from .._core import LossTypeName, ReductionTypeName, SoftmaxOperationName
 
-REDUCTIONS = {
+REDUCTIONS: dict[str, ReductionTypeName] = {
     "ReduceSum": "sum",
     "ReduceMean": "mean",
     "ReduceMax": "max",
     "ReduceMin": "min",
     "ReduceL1": "l1_norm",
+}
+OF_BOOLEANS: dict[str, ReductionTypeName] = {"max": "any", "min": "all"}
+ARG_REDUCTIONS: dict[str, ReductionTypeName] = {
+    "ArgMax": "arg_max",
+    "ArgMin": "arg_min",
 }
 
 
@@ -40,13 +46,13 @@ def keep_or_drop(node: Node, y: Tensor, axes: Sequence[int]) -> Tensor:
 def reduction(node: Node) -> Tensor:
     x, axes = node.tensor(), axes_of(node)
     if not axes and node.attribute("noop_with_empty_axes", 0):
-        return node.graph.reduce(x, type="none", name=node.name)
+        return node.graph.ops.reduce(x, type="none", name=node.name)
     kind = REDUCTIONS[node.op_type]
     if x.data_type == DataType.boolean:
-        if kind not in ("max", "min"):
+        if kind not in OF_BOOLEANS:
             raise Unmappable("it is of Booleans")
-        kind = {"max": "any", "min": "all"}[kind]
-    y = node.graph.reduce(x, type=kind, axes=axes, name=node.name)
+        kind = OF_BOOLEANS[kind]
+    y = node.graph.ops.reduce(x, type=kind, axes=axes, name=node.name)
     return keep_or_drop(node, y, axes)
 
 
@@ -63,38 +69,41 @@ def composed_reduction(node: Node) -> Tensor:
         raise Unmappable("it reduces nothing")
     if node.op_type != "ReduceLogSum":
         x = node.binary("multiply", x, x)
-    y = node.graph.reduce(x, type="sum", axes=axes, name=node.name)
-    last = {"ReduceL2": "sqrt", "ReduceLogSum": "log"}.get(node.op_type)
-    if last is not None:
-        y = node.unary(last, y)
+    y = node.graph.ops.reduce(x, type="sum", axes=axes, name=node.name)
+    if node.op_type == "ReduceL2":
+        y = node.unary("sqrt", y)
+    if node.op_type == "ReduceLogSum":
+        y = node.unary("log", y)
     return keep_or_drop(node, y, axes)
 
 
-@maps("ArgMax", "ArgMin", attributes="axis keepdims select_last_index")
+@maps(*ARG_REDUCTIONS, attributes="axis keepdims select_last_index")
 def arg_reduction(node: Node) -> Tensor:
     if node.attribute("select_last_index", 0):
         raise Unmappable("of equal elements the first is found, not the last")
     x = node.tensor()
     axes = [node.axis(node.attribute("axis", 0), len(x.shape))]
-    kind = {"ArgMax": "arg_max", "ArgMin": "arg_min"}[node.op_type]
-    y = node.graph.reduce(x, type=kind, axes=axes, name=node.name)
+    kind = ARG_REDUCTIONS[node.op_type]
+    y = node.graph.ops.reduce(x, type=kind, axes=axes, name=node.name)
     return keep_or_drop(node, y, axes)
 
 
 @maps("Softmax", "LogSoftmax", attributes="axis")
 def softmax(node: Node) -> Tensor:
-    operation = "softmax" if node.op_type == "Softmax" else "log_softmax"
+    operation: SoftmaxOperationName = (
+        "softmax" if node.op_type == "Softmax" else "log_softmax"
+    )
     x = node.tensor()
     rank = len(x.shape)
     if node.opset >= 13:
         axis = node.axis(node.attribute("axis", -1), rank)
-        return node.graph.softmax(x, operation=operation, axis=axis, name=node.name)
+        return node.graph.ops.softmax(x, operation=operation, axis=axis, name=node.name)
     # Before, all axes from this one on were one.
     axis = node.axis(node.attribute("axis", 1), rank)
     if axis == rank - 1:
-        return node.graph.softmax(x, operation=operation, axis=axis, name=node.name)
+        return node.graph.ops.softmax(x, operation=operation, axis=axis, name=node.name)
     flat = node.reshaped(x, (*x.shape[:axis], -1))
-    y = node.graph.softmax(flat, operation=operation, axis=axis, name=node.name)
+    y = node.graph.ops.softmax(flat, operation=operation, axis=axis, name=node.name)
     return node.reshaped(y, x.shape)
 
 
@@ -105,12 +114,13 @@ def softmax(node: Node) -> Tensor:
 )
 def cross_entropy(node: Node) -> Tensor | list[Tensor]:
     x = node.tensor()
-    kind, prediction = "softmax_cross_entropy", x
+    prediction = x
+    kind: LossTypeName = "softmax_cross_entropy"
     if node.op_type == "NegativeLogLikelihoodLoss":
         # The input holds logarithms; this loss takes what they are of.
         kind = "categorical_cross_entropy"
         prediction = node.unary("exp", x)
-    loss = node.graph.loss(
+    loss = node.graph.ops.loss(
         prediction,
         node.tensor(1),
         class_weights=node.tensor(2) if node.has(2) else None,
@@ -121,4 +131,4 @@ def cross_entropy(node: Node) -> Tensor | list[Tensor]:
     )
     if not node.wants(1):
         return loss
-    return [loss, node.graph.softmax(x, operation="log_softmax", axis=1)]
+    return [loss, node.graph.ops.softmax(x, operation="log_softmax", axis=1)]

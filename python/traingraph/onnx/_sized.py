@@ -39,10 +39,10 @@ def follows(model: Importer, name: str) -> Tensor | None:
     if part.size == 1:
         number = float(part.item())
         if np.isfinite(number) and number == part.item():
-            return model.graph.fill(shape=array.shape, value=number, data_type=kind)
+            return model.graph.ops.fill(shape=array.shape, value=number, data_type=kind)
     if part.size == array.size or kind != "float32":
         return None
     if name not in model.tensors:
         model.tensors[name] = model.parameter_tensor(name, part, is_trained=False)
     source = model.tensors[name]
-    return model.graph.broadcast_to(source, shape=array.shape, name=name)
+    return model.graph.ops.broadcast_to(source, shape=array.shape, name=name)

@@ -149,7 +149,7 @@ class RandomGraph:
         if len(x.shape) == 4:
             return x, there
         shape = (*x.shape[:2], 1, x.shape[2])
-        return self.graph.reshape(shape, x), there.reshape(shape)
+        return self.graph.ops.reshape(x, shape=shape), there.reshape(shape)
 
     def add_source(self) -> None:
         sizes = [self.choose.randint(1, self.widest) for _ in range(3)]
@@ -210,7 +210,7 @@ class RandomGraph:
         operation = self.choose.choice(list(BINARY))
         if x == y and operation == "max":
             return []  # a tie everywhere: conventions differ
-        result = self.graph.binary(x, y, operation=operation)
+        result = self.graph.ops.binary(x, y, operation=operation)
         return [(result, BINARY[operation](there, y_there))]
 
     def concatenation(self, x: tg.Tensor, there: Any) -> Any:
@@ -222,7 +222,7 @@ class RandomGraph:
             )
         )
         parts = [*self.choose.choices(fitting, k=2), (x, there)]
-        result = self.graph.concatenate([part for part, _ in parts], axis)
+        result = self.graph.ops.concatenate(*[part for part, _ in parts], axis=axis)
         return [(result, torch.cat([part for _, part in parts], axis))]
 
     def split(self, x: tg.Tensor, there: Any) -> Any:
@@ -231,7 +231,7 @@ class RandomGraph:
             return []
         first = self.choose.randint(1, x.shape[axis] - 1)
         lengths = [first, x.shape[axis] - first]
-        parts = self.graph.split(x, lengths, axis)
+        parts = self.graph.ops.split(x, lengths, axis)
         return list(zip(parts, torch.split(there, lengths, axis), strict=True))
 
     def slice(self, x: tg.Tensor, there: Any) -> Any:
@@ -241,7 +241,7 @@ class RandomGraph:
             for s, n in zip(start, x.shape[1:], strict=True)
         ]
         stride = [self.choose.randint(1, 2) for _ in start]
-        result = self.graph.slice(
+        result = self.graph.ops.slice(
             x, start=[0, *start], end=[x.shape[0], *end], stride=[1, *stride]
         )
         ranges = map(slice, start, end, stride)
@@ -249,18 +249,18 @@ class RandomGraph:
 
     def transpose(self, x: tg.Tensor, there: Any) -> Any:
         axes = [0, *self.choose.sample((1, 2, 3), 3)]
-        return [(self.graph.transpose(axes, x), there.permute(axes))]
+        return [(self.graph.ops.transpose(x, axes=axes), there.permute(axes))]
 
     def reshape(self, x: tg.Tensor, there: Any) -> Any:
         shape = self.choose.choice(
             ((self.batch, 1, 1, -1), (self.batch, -1, x.shape[3], 1))
         )
-        return [(self.graph.reshape(shape, x), there.reshape(shape))]
+        return [(self.graph.ops.reshape(x, shape=shape), there.reshape(shape))]
 
     def reduction(self, x: tg.Tensor, there: Any) -> Any:
         axes = self.choose.sample((1, 2, 3), self.choose.randint(1, 2))
         kind = self.choose.choice(("sum", "mean"))
-        result = self.graph.reduce(x, type=kind, axes=axes)
+        result = self.graph.ops.reduce(x, type=kind, axes=axes)
         return [(result, getattr(torch, kind)(there, axes, keepdim=True))]
 
     def softmax(self, x: tg.Tensor, there: Any) -> Any:
@@ -303,14 +303,14 @@ class RandomGraph:
             lambda shape: shape[:2] == x.shape[:2] and shape[3] == x.shape[3]
         )
         y, y_there = self.choose.choice(fitting)
-        result = self.graph.matmul(x, y, alpha=0.3, transposes_y=True)
+        result = self.graph.ops.matmul(x, y, alpha=0.3, transposes_y=True)
         return [(result, 0.3 * torch.matmul(there, y_there.mT))]
 
     def selection(self, x: tg.Tensor, there: Any) -> Any:
-        bound = self.graph.fill(shape=(1,), value=0.1)
-        condition = self.graph.compare(x, bound, operation="greater")
+        bound = self.graph.ops.fill(shape=(1,), value=0.1)
+        condition = self.graph.ops.compare(x, bound, operation="greater")
         half = self.graph.node(Layers.Affine(0.5), x)
-        result = self.graph.select([x, half], condition)
+        result = self.graph.ops.select(condition, x, half)
         return [(result, torch.where(there > 0.1, there, 0.5 * there))]
 
     def total(self) -> tuple[tg.Tensor, Any]:
@@ -318,12 +318,12 @@ class RandomGraph:
         axes = (1, 2, 3)
         total: Any = None
         for x, there in (self.values[-1], *self.choose.choices(self.values, k=4)):
-            mean = self.graph.reduce(x, type="mean", axes=axes)
-            flat = self.graph.reshape((self.batch, 1), mean)
+            mean = self.graph.ops.reduce(x, type="mean", axes=axes)
+            flat = self.graph.ops.reshape(mean, shape=(self.batch, 1))
             y = self.graph.node(Layers.Tanh(), flat)
             y_there = torch.tanh(there.mean(axes).reshape(self.batch, 1))
             if total is not None:
-                y = self.graph.binary(total[0], y, operation="add")
+                y = self.graph.ops.binary(total[0], y, operation="add")
                 y_there = total[1] + y_there
             total = y, y_there
         return total

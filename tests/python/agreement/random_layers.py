@@ -133,7 +133,7 @@ def embedding(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         scale_grad_by_freq=options["scales_gradient_by_frequency"],
     )
     looked_up = net.graph.node(layer, indices)
-    return [(net.graph.binary(x, looked_up, operation="add"), there + rows)]
+    return [(net.graph.ops.binary(x, looked_up, operation="add"), there + rows)]
 
 
 def gather(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
@@ -146,7 +146,7 @@ def gather(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
 def scatter(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
     """Elements of the value itself, squashed, into the value."""
     axis, indices, wide = some_indices(net, x)
-    source = net.graph.gather(axis, net.graph.node(Layers.Tanh(), x), indices)
+    source = net.graph.ops.gather(net.graph.node(Layers.Tanh(), x), indices, axis=axis)
     source_there = taken(torch.tanh(there), axis, wide)
     if net.choose.random() < 0.5:
         # To other places than they come from.

@@ -98,7 +98,7 @@ def some_input(
 def unary(name: str) -> Build:
     def build(net: RandomGraph) -> Results:
         x, there = some_input(net, between=UNARY[name])
-        y = net.graph.unary(x, operation=name)
+        y = net.graph.ops.unary(x, operation=name)
         return [(y, getattr(torch, name)(there))]
 
     return build
@@ -112,7 +112,7 @@ def binary(name: str) -> Build:
         (x, x_there), (y, y_there) = (
             some_input(net, s, between=(0.5, 2)) for s in (shape, other)
         )
-        result = net.graph.binary(x, y, operation=name)
+        result = net.graph.ops.binary(x, y, operation=name)
         return [(result, BINARY[name](x_there, y_there))]
 
     return build
@@ -132,7 +132,7 @@ def loss(name: str) -> Build:
         tensor = tg.Tensor(shape, name="x0")
         net.sources.append((tensor, net.leaf(y)))
         there = net.sources[-1][1]
-        result = net.graph.loss(
+        result = net.graph.ops.loss(
             tensor, net.constant(labels, 0), **loss_options(make(reduction))
         )
         theirs = reference(there, torch.from_numpy(labels).to(there.dtype), reduction)
@@ -163,7 +163,7 @@ def reduce(kind: str) -> Build:
         x, there = some_input(net)
         rank = len(x.shape)
         axes = sorted(net.choose.sample(range(rank), net.choose.randint(1, rank)))
-        y = net.graph.reduce(x, type=kind, axes=axes)
+        y = net.graph.ops.reduce(x, type=kind, axes=axes)
         theirs = {
             "sum": lambda: there.sum(axes, keepdim=True),
             "mean": lambda: there.mean(axes, keepdim=True),
@@ -178,14 +178,14 @@ def reduce(kind: str) -> Build:
 
 def squared_norm(net: RandomGraph) -> Results:
     x, there = some_input(net)
-    y = net.graph.squared_norm(x)
+    y = net.graph.ops.squared_norm(x)
     return [(y, there.detach().square().sum().reshape(y.shape))]
 
 
 def broadcast_to(net: RandomGraph) -> Results:
     shape = some_shape(net)
     x, there = some_input(net, [n if net.choose.random() < 0.5 else 1 for n in shape])
-    return [(net.graph.broadcast_to(x, shape=shape), there.expand(shape))]
+    return [(net.graph.ops.broadcast_to(x, shape=shape), there.expand(shape))]
 
 
 def conditions(net: RandomGraph) -> Results:
@@ -199,14 +199,14 @@ def conditions(net: RandomGraph) -> Results:
         "less_or_equal": torch.le,
         "greater_or_equal": torch.ge,
     }[name]
-    condition = net.graph.compare(x, y, operation=name)
+    condition = net.graph.ops.compare(x, y, operation=name)
     there = function(x_there, y_there)
     if net.choose.random() < 0.5:
-        condition, there = net.graph.logical_not(condition), ~there
-    half = net.graph.fill(shape=(1,), value=0.5)
-    other = net.graph.binary(y, half, operation="multiply")
-    mask = net.graph.cast(condition, data_type="float32")
-    result = net.graph.select([x, other], condition)
+        condition, there = net.graph.ops.logical_not(condition), ~there
+    half = net.graph.ops.fill(shape=(1,), value=0.5)
+    other = net.graph.ops.binary(y, half, operation="multiply")
+    mask = net.graph.ops.cast(condition, data_type="float32")
+    result = net.graph.ops.select(condition, x, other)
     return [
         (result, torch.where(there, x_there, 0.5 * y_there)),
         (mask, there.to(x_there.dtype)),
@@ -221,7 +221,7 @@ def matmul(net: RandomGraph) -> Results:
     alpha = net.choose.choice((1.0, 0.3))
     x, x_there = some_input(net, lead + ([k, m] if turns[0] else [m, k]))
     y, y_there = some_input(net, lead + ([n, k] if turns[1] else [k, n]))
-    result = net.graph.matmul(
+    result = net.graph.ops.matmul(
         x, y, alpha=alpha, transposes_x=turns[0], transposes_y=turns[1]
     )
     left = x_there.mT if turns[0] else x_there

@@ -113,7 +113,7 @@ def padding(net: RandomGraph) -> Results:
     x, there = image(net, least=3)
     value = 0.7 if kind == "constant" else 0.0
     mode = kind if kind in ("reflect", "replicate") else "constant"
-    result = net.graph.pad(
+    result = net.graph.ops.pad(
         x,
         type=kind,
         before=(0, 0, top, left),

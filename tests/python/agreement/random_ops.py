@@ -98,7 +98,7 @@ class Case:
         ]
 
     def draw(self, data_type: torch.dtype) -> RandomGraph:
-        tg.Platform.set_rng_seed(self.seed + 1)  # of layers' own weights
+        tg.set_seed(self.seed + 1)  # of layers' own weights
         return RandomGraph(self.seed, data_type, self.row.build)
 
     def measure(
@@ -165,9 +165,12 @@ class Case:
 
     def training(self, net: RandomGraph) -> tg.TrainingGraph:
         graph = net.graph
-        parts = [graph.reshape((1, int(np.prod(t.shape))), t) for t, _ in net.results]
+        parts = [
+            graph.ops.reshape(t, shape=(1, int(np.prod(t.shape))))
+            for t, _ in net.results
+        ]
         if len(parts) > 1:
-            parts = [graph.concatenate(parts, 1)]
+            parts = [graph.ops.concatenate(*parts)]
         graph.node(tg.layers.Affine(1.0), parts[0])
         trains = any(there.grad is not None for _, there in net.parameters)
         training = tg.TrainingGraph(

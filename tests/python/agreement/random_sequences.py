@@ -23,7 +23,7 @@ def as_sequence(
     net: RandomGraph, x: tg.Tensor, there: torch.Tensor
 ) -> tuple[tg.Tensor, torch.Tensor]:
     shape = (*x.shape[:2], x.shape[2] * x.shape[3])
-    return net.graph.reshape(shape, x), there.reshape(shape)
+    return net.graph.ops.reshape(x, shape=shape), there.reshape(shape)
 
 
 @dataclass
@@ -72,7 +72,7 @@ def lstm(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         for i in range(sets)
     ]
     if not batch_first:
-        sequence = net.graph.transpose((1, 0, 2), sequence)
+        sequence = net.graph.ops.transpose(sequence, axes=(1, 0, 2))
     sources, states = [sequence], []
     num_states = net.choose.randint(0, 2)
     for _ in range(num_states):
@@ -90,10 +90,10 @@ def lstm(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
     if not returns_sequences:
         theirs = hidden_there[-1].permute(1, 0, 2).reshape(n, 1, inner)
     if not batch_first:
-        output = net.graph.transpose((1, 0, 2), output)
+        output = net.graph.ops.transpose(output, axes=(1, 0, 2))
     results = [(output, theirs)]
     results += [
-        (net.graph.transpose((2, 0, 1, 3), tensor), value.permute(2, 0, 1, 3))
+        (net.graph.ops.transpose(tensor, axes=(2, 0, 1, 3)), value.permute(2, 0, 1, 3))
         for tensor, value in ((last_hidden, hidden_there), (last_cell, cell_there))
         if net.choose.random() < 0.5
     ]

@@ -53,7 +53,7 @@ class Update:
                 1, size, weights=value.reshape(size, 1), uses_biases=False
             )
             total = graph.node(layer, total)
-            total = graph.reduce(total, type="sum", axes=1)
+            total = graph.ops.reduce(total, type="sum", axes=1)
             self.weights.append(layer.weights)
         self.training = tg.TrainingGraph(
             [graph], loss=tg.losses.MeanSquaredError(), optimizer=optimizer

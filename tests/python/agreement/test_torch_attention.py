@@ -208,9 +208,9 @@ def attend(
     """Output and gradients of query, key and value, of the op."""
     ours = Gradients(
         sources,
-        lambda graph, *tensors: graph.attention(*tensors, head_count=heads, **options)[
-            0
-        ],
+        lambda graph, *tensors: graph.ops.attention(
+            *tensors, head_count=heads, **options
+        )[0],
         lambda _: gradient,
     )
     return [ours.result, *ours.of_sources]

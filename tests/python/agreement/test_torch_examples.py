@@ -19,7 +19,7 @@ torch.set_num_threads(1)
 
 
 def test_characters() -> None:
-    tg.Platform.set_rng_seed(1)
+    tg.set_seed(1)
     program = load_example("characters")
     text = program.load_text()
     writer = program.Writer(len(text.alphabet), "cpu")

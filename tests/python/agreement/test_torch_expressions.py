@@ -62,7 +62,7 @@ def test_expressions(rng: np.random.Generator, build: Callable[..., Any]) -> Non
     x, y = (rng.standard_normal((3, 5, 8), np.float32) for _ in range(2))
 
     def ours(graph: tg.Graph, *inputs: tg.Tensor) -> tg.Tensor:
-        return build(*(graph.reshape(each.shape, each) for each in inputs))
+        return build(*(graph.ops.reshape(each, shape=each.shape) for each in inputs))
 
     got = Gradients([x, y], ours, lambda shape: rng.standard_normal(shape, np.float32))
     tensors = [as_torch(each, with_gradient=True) for each in (x, y)]

@@ -33,7 +33,7 @@ def arrays() -> tuple[np.ndarray, np.ndarray]:
 
 
 def make() -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(3)
+    tg.set_seed(3)
     x = tg.Tensor((BATCH, FEATURES), name="x")
     y = tg.Tensor((BATCH,), "int64", name="y")
     graph = tg.Graph()

@@ -98,7 +98,7 @@ def test_gather_of_elements(rng: np.random.Generator, axis: int) -> None:
     indices = rng.integers(0, x.shape[axis], shape)
     ours = Gradients(
         [x, indices],
-        lambda graph, *s: graph.gather(axis, *s),
+        lambda graph, *s: graph.ops.gather(*s, axis=axis),
         gradient_of(rng),
     )
     source = as_torch(x, with_gradient=True)
@@ -113,7 +113,7 @@ def test_gather_of_slices(rng: np.random.Generator, axis: int) -> None:
     constant = tg.Tensor((9,), "int64", data=indices)
     ours = Gradients(
         [x],
-        lambda graph, s: graph.gather(axis, s, constant),
+        lambda graph, s: graph.ops.gather(s, constant, axis=axis),
         gradient_of(rng),
     )
     source = as_torch(x, with_gradient=True)
@@ -130,7 +130,9 @@ def test_scatter_sum(rng: np.random.Generator, axis: int) -> None:
     indices = rng.integers(0, x.shape[axis], shape)
     ours = Gradients(
         [updates, indices, x],
-        lambda graph, u, i, s: graph.scatter(axis, u, i, s, "sum"),
+        lambda graph, u, i, s: graph.ops.scatter(
+            u, i, s, axis=axis, reduction_type="sum"
+        ),
         gradient_of(rng),
     )
     data = as_torch(x, with_gradient=True)
@@ -146,7 +148,7 @@ def test_scatter_of_distinct_positions(rng: np.random.Generator) -> None:
     indices = np.stack([rng.permutation(7)[:3] for _ in range(4)])
     ours = Gradients(
         [updates, indices, x],
-        lambda graph, u, i, s: graph.scatter(1, u, i, s),
+        lambda graph, u, i, s: graph.ops.scatter(u, i, s, axis=1),
         gradient_of(rng),
     )
     data = as_torch(x, with_gradient=True)
@@ -176,7 +178,7 @@ def test_training(rng: np.random.Generator, name: str, is_tied: bool) -> None:
     ids = tg.Tensor(tokens.shape, "int32", name="ids")
     label = tg.Tensor(labels.shape, name="label")
     layer = tg.layers.Embedding(words, width, padding_index=2, weights=weights)
-    h = graph.reshape((-1, width), graph.node(layer, ids))
+    h = graph.ops.reshape(graph.node(layer, ids), shape=(-1, width))
     other = table[::-1].copy()
     out = tg.layers.FullyConnected(
         width, words, weights=weights if is_tied else other, uses_biases=False

@@ -65,7 +65,7 @@ ACTIVATIONS: dict[str, tuple[Any, Callable[..., torch.Tensor]]] = {
 
 def test_every_activation_is_compared() -> None:
     tested = {layer.descriptor.activation_type for layer, _ in ACTIVATIONS.values()}
-    assert tested == set(tg.ActivationType)
+    assert tested == set(tg.mlcompute.ActivationType)
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -113,7 +113,7 @@ def test_unary(rng: np.random.Generator, name: str) -> None:
     x = rng.uniform(*UNARY[name], (4, 30)).astype(np.float32)
     ours = Gradients(
         [x],
-        lambda graph, s: graph.unary(s, operation=name),
+        lambda graph, s: graph.ops.unary(s, operation=name),
         lambda shape: rng.standard_normal(shape, np.float32),
     )
     source = as_torch(x, with_gradient=True)
@@ -141,7 +141,7 @@ def test_binary(rng: np.random.Generator, name: str, shapes: Any) -> None:
     x, y = (rng.uniform(0.5, 2, shape).astype(np.float32) for shape in shapes)
     ours = Gradients(
         [x, y],
-        lambda graph, a, b: graph.binary(a, b, operation=name),
+        lambda graph, a, b: graph.ops.binary(a, b, operation=name),
         lambda shape: rng.standard_normal(shape, np.float32),
     )
     a, b = as_torch(x, with_gradient=True), as_torch(y, with_gradient=True)
@@ -263,7 +263,7 @@ def loss_op(loss: Any) -> Callable[..., tg.Tensor]:
     d = loss.descriptor
 
     def build(graph: tg.Graph, y: tg.Tensor, t: tg.Tensor) -> tg.Tensor:
-        return graph.loss(
+        return graph.ops.loss(
             y,
             t,
             type=d.loss_type,
@@ -308,4 +308,4 @@ def test_loss(
 
 def test_every_loss_is_compared() -> None:
     tested = {loss("mean").descriptor.loss_type for _, loss, _ in LOSSES.values()}
-    assert tested == set(tg.LossType)
+    assert tested == set(tg.mlcompute.LossType)

@@ -38,7 +38,7 @@ def test_newest_values(way: str, dtype: str) -> None:
     x = tg.Tensor((4, 5), dtype, name="x")
     graph = tg.Graph()
     dense = tg.layers.FullyConnected(5, 3, weights=weights, biases=biases)
-    y = graph.cast(graph.node(dense, x), data_type="float32")
+    y = graph.ops.cast(graph.node(dense, x), data_type="float32")
     labels = tg.Tensor((4, 3), name="y")
     graph.node(tg.losses.MeanSquaredError(), y, loss_labels=[labels])
     training = tg.TrainingGraph([graph], optimizer=tg.optimizers.SGD(0.1))

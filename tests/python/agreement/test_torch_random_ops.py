@@ -46,6 +46,7 @@ OTHER_OPS = {
 OTHER_LAYERS = {
     "Arithmetic",
     "Comparison",
+    "Concatenation",
     "ConstantPadding",
     "Dropout",
     "Flatten",
@@ -55,8 +56,11 @@ OTHER_LAYERS = {
     "Reduction",
     "ReflectionPadding",
     "ReplicationPadding",
+    "Reshape",
+    "Selection",
     "Slice",
     "SymmetricPadding",
+    "Transpose",
     "ZeroPadding",
 }
 # What layers are made of, and what is made of layers.

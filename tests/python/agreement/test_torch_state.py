@@ -58,17 +58,17 @@ class Module(nn.Module):
 
 
 def build(seed: int) -> tg.InferenceGraph:
-    tg.Platform.set_rng_seed(seed)
+    tg.set_seed(seed)
     ids = tg.Tensor((BATCH, STEPS), "int32", name="ids")
     graph = tg.Graph()
     h = graph.node(tg.layers.Embedding(WORDS, WIDTH, name="words"), ids)
     lstm = tg.layers.LSTM(WIDTH, HIDDEN, name="lstm")
     h = graph.node(lstm, h)
     h = graph.node(tg.layers.LayerNormalization((HIDDEN,), name="inner"), h)
-    h = graph.reshape((BATCH, 1, STEPS, HIDDEN), h)
+    h = graph.ops.reshape(h, shape=(BATCH, 1, STEPS, HIDDEN))
     conv = tg.layers.Convolution(1, 4, kernel_size=3, padding="same", name="conv")
     h = graph.node(tg.layers.BatchNormalization(4, name="norm"), graph.node(conv, h))
-    h = graph.reshape((BATCH, -1), h)
+    h = graph.ops.reshape(h, shape=(BATCH, -1))
     classes = tg.layers.FullyConnected(4 * STEPS * HIDDEN, 7, name="classes")
     y = graph.node(classes, h)
     inference = tg.InferenceGraph([graph])

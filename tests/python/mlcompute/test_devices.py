@@ -19,7 +19,7 @@ def regression() -> Regression:
 
 def test_the_default_device_is_any() -> None:
     assert tg.Device() == tg.Device.any()
-    assert tg.Device().type is tg.DeviceType.any
+    assert tg.Device().type is tg.mlcompute.DeviceType.any
     r = Regression()
     r.training.compile(tg.Device())
     assert np.isfinite(r.step().loss)
@@ -27,7 +27,9 @@ def test_the_default_device_is_any() -> None:
 
 def test_several_devices_are_a_permission() -> None:
     for allowed in (False, True):
-        device = tg.Device(tg.DeviceType.cpu, selects_multiple_compute_devices=allowed)
+        device = tg.Device(
+            tg.mlcompute.DeviceType.cpu, selects_multiple_compute_devices=allowed
+        )
         assert device == tg.Device.cpu()
         assert tg.Device("any", allowed) == tg.Device.any()
 
@@ -52,7 +54,7 @@ def test_optimizer_buffers_on_the_device() -> None:
     assert r.layer.weights.optimizer_device_data == []
     r.compile().step()
     (momentum,) = r.layer.weights.optimizer_device_data
-    assert isinstance(momentum, tg.TensorOptimizerDeviceData)
+    assert isinstance(momentum, tg.mlcompute.TensorOptimizerDeviceData)
     assert momentum.name == "momentum"
     assert momentum.size_in_bytes == 3 * 4
     assert momentum.device == tg.Device.cpu()

@@ -127,8 +127,8 @@ def test_outputs_of_layers_come_with_the_forward_pass() -> None:
 def test_outputs_of_gradient_ops_come_with_the_gradient_pass() -> None:
     x, dy = tg.Tensor((2, 3), name="x"), tg.Tensor((2, 3), name="dy")
     graph = tg.Graph()
-    y = graph.activation(x, type="tanh", a=1, b=1)
-    dx = graph.activation_gradient(dy, x, type="tanh", a=1, b=1, phase="gradient")
+    y = graph.ops.activation(x, type="tanh", a=1, b=1)
+    dx = graph.ops.activation_gradient(dy, x, type="tanh", a=1, b=1, phase="gradient")
     training = tg.TrainingGraph([graph])
     training.add_inputs({"x": x, "dy": dy})
     training.add_outputs({"y": y, "dx": dx})
@@ -141,10 +141,10 @@ def test_outputs_of_gradient_ops_come_with_the_gradient_pass() -> None:
     np.testing.assert_array_equal(run.result().output("dx"), out)
     graph = tg.Graph()
     with pytest.raises(tg.InvalidArgument, match="no such phase"):
-        graph.activation(x, type="relu", phase="backward")
-    late = graph.activation(x, type="relu", phase="gradient")
+        graph.ops.activation(x, type="relu", phase="backward")
+    late = graph.ops.activation(x, type="relu", phase="gradient")
     with pytest.raises(tg.InvalidArgument, match="later phase"):
-        graph.activation(late, type="relu")
+        graph.ops.activation(late, type="relu")
 
 
 def test_phases_of_some_samples() -> None:
@@ -245,7 +245,7 @@ def test_trained_inputs() -> None:
         [r.graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(RATE)
     )
     training.add_inputs({"x": r.x}, {"t": r.t})
-    training.set_training_tensor_parameters([tg.TensorParameter(r.x)])
+    training.set_training_tensor_parameters([tg.mlcompute.TensorParameter(r.x)])
     training.compile("cpu")
     training.execute(None, {"t": r.labels}).wait()
     error = 2 * (r.data.sum(1, keepdims=True) / 2 - r.labels) / 4

@@ -55,13 +55,13 @@ def test_convolution_descriptor() -> None:
         padding_policy="use_padding_size",
         padding_sizes=(1, 3),
     )
-    assert d.convolution_type is tg.ConvolutionType.standard
+    assert d.convolution_type is tg.mlcompute.ConvolutionType.standard
     assert (d.kernel_height, d.kernel_width) == d.kernel_size == (3, 5)
     assert (d.input_feature_channel_count, d.output_feature_channel_count) == (4, 6)
     assert (d.stride_in_y, d.stride_in_x) == d.strides == (2, 1)
     assert (d.dilation_rate_in_y, d.dilation_rate_in_x) == d.dilation_rates == (1, 2)
     assert d.group_count == 2
-    assert d.padding_policy is tg.PaddingPolicy.use_padding_size
+    assert d.padding_policy is tg.mlcompute.PaddingPolicy.use_padding_size
     assert (d.padding_size_in_y, d.padding_size_in_x) == d.padding_sizes == (1, 3)
     assert not d.is_convolution_transpose
     assert not d.uses_depthwise_convolution
@@ -70,7 +70,7 @@ def test_convolution_descriptor() -> None:
     assert (plain.strides, plain.dilation_rates, plain.group_count) == ((1, 1),) * 2 + (
         1,
     )
-    assert plain.padding_policy is tg.PaddingPolicy.same
+    assert plain.padding_policy is tg.mlcompute.PaddingPolicy.same
 
 
 @pytest.mark.parametrize("groups", [1, 2])
@@ -108,7 +108,7 @@ def test_padding_policies(policy: str, padding: tuple[int, int]) -> None:
         weights=weights,
         uses_biases=False,
     )
-    assert layer.descriptor.padding_policy is tg.PaddingPolicy[policy]
+    assert layer.descriptor.padding_policy is tg.mlcompute.PaddingPolicy[policy]
     short = L.Convolution(
         2, 3, 3, padding=sizes or policy, weights=weights, uses_biases=False
     )
@@ -124,7 +124,7 @@ def test_transposed_convolution() -> None:
         (2, 3), 2, 3, strides=(2, 1), padding_policy="valid"
     )
     assert descriptor.is_convolution_transpose
-    assert descriptor.convolution_type is tg.ConvolutionType.transposed
+    assert descriptor.convolution_type is tg.mlcompute.ConvolutionType.transposed
     layer = L.Convolution(descriptor, weights=weights, uses_biases=False)
     expected = np.zeros((1, 3, 6, 6))
     # Each sample scatters the kernel.
@@ -164,7 +164,7 @@ def test_depthwise_convolution() -> None:
         (3, 2), 3, 2, strides=(1, 2), dilation_rates=(2, 1), padding_policy="valid"
     )
     assert descriptor.uses_depthwise_convolution
-    assert descriptor.convolution_type is tg.ConvolutionType.depthwise
+    assert descriptor.convolution_type is tg.mlcompute.ConvolutionType.depthwise
     assert descriptor.output_feature_channel_count == 6
     layer = L.Convolution(descriptor, weights=weights, uses_biases=False)
     expected = convolved(x, weights, groups=3, stride=(1, 2), dilation=(2, 1))
@@ -206,17 +206,17 @@ def test_pooling_descriptor() -> None:
         padding_sizes=(1, 2),
         count_includes_padding=True,
     )
-    assert d.pooling_type is tg.PoolingType.average
+    assert d.pooling_type is tg.mlcompute.PoolingType.average
     assert (d.kernel_height, d.kernel_width) == d.kernel_size == (3, 5)
     assert (d.stride_in_y, d.stride_in_x) == d.strides == (2, 1)
     assert (d.dilation_rate_in_y, d.dilation_rate_in_x) == d.dilation_rates == (1, 2)
-    assert d.padding_policy is tg.PaddingPolicy.use_padding_size
+    assert d.padding_policy is tg.mlcompute.PaddingPolicy.use_padding_size
     assert (d.padding_size_in_y, d.padding_size_in_x) == d.padding_sizes == (1, 2)
     assert d.count_includes_padding
     assert copy.copy(d) == d
     square = L.PoolingDescriptor("max", 2, 3)
     assert (square.kernel_size, square.strides) == ((2, 2), (3, 3))
-    assert square.padding_policy is tg.PaddingPolicy.same
+    assert square.padding_policy is tg.mlcompute.PaddingPolicy.same
     assert not square.count_includes_padding
 
 
@@ -236,7 +236,7 @@ def test_pooling(name: str, dilation: tuple[int, int]) -> None:
     make = getattr(L.PoolingDescriptor, kind)
     options = {"count_includes_padding": True} if counted else {}
     descriptor = make((3, 2), (2, 1), dilation, "use_padding_size", (1, 1), **options)
-    assert descriptor.pooling_type is tg.PoolingType[kind]
+    assert descriptor.pooling_type is tg.mlcompute.PoolingType[kind]
     x = floats(2, 3, 7, 6) * np.array([1, -1, 2, -2, 1, 3], np.float32)
     view = windows(
         x, (3, 2), stride=(2, 1), dilation=dilation, padding=(1, 1), fill=fill
@@ -269,7 +269,7 @@ PADDINGS: dict[str, tuple[str, tg.layers.Padding]] = {
 @pytest.mark.parametrize("name", PADDINGS)
 def test_padding(name: str) -> None:
     mode, layer = PADDINGS[name]
-    assert layer.padding_type is tg.PaddingType[name]
+    assert layer.padding_type is tg.mlcompute.PaddingType[name]
     assert (layer.padding_top, layer.padding_bottom) == (1, 2)
     assert (layer.padding_left, layer.padding_right) == (3, 1)
     constant = 1.5 if name == "constant" else 0

@@ -46,7 +46,9 @@ def test_gather(axis: int) -> None:
 
 def test_gather_of_a_graph() -> None:
     x = floats(2, 3, 4)
-    by_graph = evaluated(lambda g, s, i: g.gather(1, s, i), x, ROWS, batch_axis=None)
+    by_graph = evaluated(
+        lambda g, s, i: g.ops.gather(s, i, axis=1), x, ROWS, batch_axis=None
+    )
     np.testing.assert_array_equal(by_graph, x[:, ROWS])
 
 
@@ -63,13 +65,13 @@ def test_scatter(name: str) -> None:
     updates, target = floats(2, 4, 5), floats(2, 3, 5)
     layer = L.Scatter(1, name)
     assert layer.axis == 1
-    assert layer.reduction_type is tg.ReductionType[name]
+    assert layer.reduction_type is tg.mlcompute.ReductionType[name]
     expected = scattered(name, updates, target)
     np.testing.assert_allclose(
         looked_up(updates, ROWS, target, layer=layer), expected, **CLOSE
     )
     by_graph = evaluated(
-        lambda g, u, i, t: g.scatter(1, u, i, t, name),
+        lambda g, u, i, t: g.ops.scatter(u, i, t, axis=1, reduction_type=name),
         *(updates, ROWS, target),
         batch_axis=None,
     )
@@ -77,8 +79,8 @@ def test_scatter(name: str) -> None:
 
 
 def test_scatter_takes_two_reductions() -> None:
-    assert L.Scatter(1).reduction_type is tg.ReductionType.none
-    for case in tg.ReductionType:
+    assert L.Scatter(1).reduction_type is tg.mlcompute.ReductionType.none
+    for case in tg.mlcompute.ReductionType:
         if case.name not in {"none", "sum"}:
             with pytest.raises(tg.InvalidArgument, match="reduction_type"):
                 L.Scatter(1, case)

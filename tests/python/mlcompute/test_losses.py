@@ -126,7 +126,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 def test_loss(name: str, reduction: str) -> None:
     make, options, y, t, losses = LOSSES[name]
     loss = make(reduction, weight=2.0, **options)
-    assert loss.descriptor.loss_type is tg.LossType[name]
+    assert loss.descriptor.loss_type is tg.mlcompute.LossType[name]
     assert loss.weights is None
     value = value_of(loss, y.astype(np.float32), t.astype(np.float32))
     np.testing.assert_allclose(value, REDUCTIONS[reduction](2 * losses), **CLOSE)
@@ -177,13 +177,13 @@ def test_gradient_is_the_derivative(name: str) -> None:
 
 
 def test_every_loss_is_evaluated() -> None:
-    assert set(LOSSES) == {case.name for case in tg.LossType}
+    assert set(LOSSES) == {case.name for case in tg.mlcompute.LossType}
 
 
 def test_descriptors() -> None:
     plain = Losses.LossDescriptor("huber", "sum")
-    assert plain.loss_type is tg.LossType.huber
-    assert plain.reduction_type is tg.ReductionType.sum
+    assert plain.loss_type is tg.mlcompute.LossType.huber
+    assert plain.reduction_type is tg.mlcompute.ReductionType.sum
     assert (plain.weight, plain.label_smoothing, plain.class_count) == (1, 0, 1)
     assert (plain.epsilon, plain.delta) == (pytest.approx(1e-7), 1)
     weighted = Losses.LossDescriptor("huber", "sum", 0.5, delta=2)

@@ -221,10 +221,12 @@ def test_defaults_of_the_descriptor() -> None:
         assert owner.learning_rate == RATE
         assert owner.gradient_rescale == 1
         assert not owner.applies_gradient_clipping
-        assert owner.gradient_clipping_type is tg.GradientClippingType.by_value
+        assert (
+            owner.gradient_clipping_type is tg.mlcompute.GradientClippingType.by_value
+        )
         assert (owner.gradient_clip_min, owner.gradient_clip_max) == (-1, 1)
         assert (owner.maximum_clipping_norm, owner.custom_global_norm) == (1, 0)
-        assert owner.regularization_type is tg.RegularizationType.none
+        assert owner.regularization_type is tg.mlcompute.RegularizationType.none
         assert owner.regularization_scale == 0
 
 

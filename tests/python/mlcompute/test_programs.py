@@ -88,7 +88,7 @@ def test_convolutional_digit_classifier(rng: np.random.Generator) -> None:
     h = graph.node(L.Convolution(1, 8, kernel_size=3, padding="same"), image)
     h = graph.node(L.ReLU(), h)
     h = graph.node(L.MaxPooling(2, strides=2), h)
-    h = graph.reshape((BATCH, -1), h)
+    h = graph.ops.reshape(h, shape=(BATCH, -1))
     scores = graph.node(L.FullyConnected(8 * 9, CLASSES), h)
     graph.node(tg.losses.SoftmaxCrossEntropy(), [scores], loss_labels=[label])
     training = tg.TrainingGraph([graph], None, tg.optimizers.Adam(1e-2))
@@ -214,7 +214,7 @@ def test_lstm(mode: str, rng: np.random.Generator) -> None:
     ][: 1 if mode == "output" else 3]
     if mode != "output":
         last = results[1]
-    h = graph.reshape((batch, hidden), last)
+    h = graph.ops.reshape(last, shape=(batch, hidden))
     graph.node(L.FullyConnected(hidden, 1), h)
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(2e-2)
@@ -242,7 +242,7 @@ def test_style_transfer(rng: np.random.Generator) -> None:
     graph = tg.Graph()
     convolution = L.Convolution(1, channels, kernel_size=3, padding="same")
     features = graph.node(convolution, [image], disable_update=True)
-    rows = graph.reshape((1, channels, n), features)
+    rows = graph.ops.reshape(features, shape=(1, channels, n))
     gram = graph.node(
         L.MatMul(L.MatMulDescriptor(1 / n, transposes_y=True)), [rows, rows]
     )
@@ -251,7 +251,7 @@ def test_style_transfer(rng: np.random.Generator) -> None:
     training = tg.TrainingGraph([graph], None, tg.optimizers.Adam(5e-2))
     training.add_inputs({"image": image}, {"content": content, "style": style})
     image.set_data(rng.normal(size=image.shape).astype(np.float32))
-    training.set_training_tensor_parameters([tg.TensorParameter(image)])
+    training.set_training_tensor_parameters([tg.mlcompute.TensorParameter(image)])
     training.compile("cpu")
     before = convolution.weights.numpy().copy()
     labels = {
@@ -274,7 +274,7 @@ def test_two_devices(rng: np.random.Generator) -> None:
     graph = tg.Graph()
     layer = L.FullyConnected(3, 2)
     scores = graph.node(layer, inputs)
-    many = tg.Device(tg.DeviceType.any, selects_multiple_compute_devices=True)
+    many = tg.Device(tg.mlcompute.DeviceType.any, selects_multiple_compute_devices=True)
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)
     )

@@ -69,7 +69,7 @@ def results_of(
     descriptor: tg.layers.LSTMDescriptor, options: dict[str, Any], *sources: Array
 ) -> list[Array]:
     """Of a layer of its own for each of them."""
-    is_alone = descriptor.result_mode == tg.LSTMResultMode.output
+    is_alone = descriptor.result_mode == tg.mlcompute.LSTMResultMode.output
 
     def result(index: int) -> Array:
         def build(graph: tg.Graph, *tensors: tg.Tensor) -> tg.Tensor:
@@ -94,14 +94,14 @@ def test_lstm_descriptors() -> None:
     assert not plain.bidirectional
     assert plain.returns_sequences
     assert plain.dropout == 0
-    assert plain.result_mode is tg.LSTMResultMode.output
+    assert plain.result_mode is tg.mlcompute.LSTMResultMode.output
     options: dict[str, Any] = {
         "uses_biases": False,
         "bidirectional": True,
         "dropout": 0.5,
         "batch_first": False,
         "returns_sequences": False,
-        "result_mode": tg.LSTMResultMode.output_and_states,
+        "result_mode": tg.mlcompute.LSTMResultMode.output_and_states,
     }
     # From one factory to the next there is one more argument.
     for count in range(3, len(options) + 1):
@@ -254,9 +254,12 @@ def test_dropout_between_the_layers_of_an_lstm() -> None:
 
 
 def test_result_modes_of_an_lstm() -> None:
-    assert [str(mode) for mode in tg.LSTMResultMode] == ["output", "output_and_states"]
-    assert tg.LSTMResultMode.output == 0
-    assert tg.LSTMResultMode.output_and_states == 1
+    assert [str(mode) for mode in tg.mlcompute.LSTMResultMode] == [
+        "output",
+        "output_and_states",
+    ]
+    assert tg.mlcompute.LSTMResultMode.output == 0
+    assert tg.mlcompute.LSTMResultMode.output_and_states == 1
 
 
 def test_descriptors_of_sequences() -> None:
@@ -298,9 +301,9 @@ def test_random_tensors_of_sequences() -> None:
         lambda: tg.Tensor.sequence(30, 20, 4, initializer="uniform"),
         lambda: tg.Tensor.sequences([3, 30, 2, 2], False, 20, 4, initializer="uniform"),
     ):
-        tg.Platform.set_rng_seed(5)
+        tg.mlcompute.Platform.set_rng_seed(5)
         values = make().numpy()
-        tg.Platform.set_rng_seed(5)
+        tg.mlcompute.Platform.set_rng_seed(5)
         same = tg.Tensor((4, 30, 20), initializer="uniform").numpy()
         np.testing.assert_array_equal(values, same)
         assert values.std() > 0

@@ -24,18 +24,18 @@ IMAGE = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
 
 
 def test_the_seed_repeats_a_run() -> None:
-    tg.Platform.set_rng_seed(42)
-    assert tg.Platform.rng_seed() == 42
+    tg.mlcompute.Platform.set_rng_seed(42)
+    assert tg.mlcompute.Platform.rng_seed() == 42
     first = tg.Tensor((4,), initializer="uniform").numpy()
-    tg.Platform.set_rng_seed(42)
+    tg.mlcompute.Platform.set_rng_seed(42)
     np.testing.assert_array_equal(tg.Tensor((4,), initializer="uniform").numpy(), first)
-    tg.Platform.set_rng_seed(43)
+    tg.mlcompute.Platform.set_rng_seed(43)
     other = tg.Tensor((4,), initializer="uniform").numpy()
     assert not np.array_equal(other, first)
 
 
 def test_there_is_no_seed_before_one_was_set(run_script: RunScript) -> None:
-    run = run_script("print(tg.Platform.rng_seed())", is_compiled=False)
+    run = run_script("print(tg.mlcompute.Platform.rng_seed())", is_compiled=False)
     assert run.stdout == "None\n", run.stderr
 
 
@@ -48,8 +48,8 @@ def test_devices_that_may_be_missing(kind: str) -> None:
             make()
         assert reason in str(error.value)
         return
-    assert make().type is tg.DeviceType[kind]
-    assert make().actual_device_type is tg.DeviceType[kind]
+    assert make().type is tg.mlcompute.DeviceType[kind]
+    assert make().actual_device_type is tg.mlcompute.DeviceType[kind]
     assert make().gpu_devices
 
 
@@ -65,8 +65,8 @@ def test_tensors_and_layers_are_not_copied() -> None:
 
 
 def test_device_types_name_devices() -> None:
-    assert tg.Device(tg.DeviceType.cpu) == tg.Device.cpu()
-    assert tg.Device("any").actual_device_type is not tg.DeviceType.any
+    assert tg.Device(tg.mlcompute.DeviceType.cpu) == tg.Device.cpu()
+    assert tg.Device("any").actual_device_type is not tg.mlcompute.DeviceType.any
     assert copy.copy(tg.Device.cpu()) == tg.Device.cpu()
 
 
@@ -253,7 +253,7 @@ def test_parameters_may_bring_optimizer_buffers() -> None:
     )
     training.add_inputs({"x": x}, {"t": t})
     x.set_data(np.ones((2, 2), np.float32))
-    training.set_training_tensor_parameters([tg.TensorParameter(x, [start])])
+    training.set_training_tensor_parameters([tg.mlcompute.TensorParameter(x, [start])])
     training.compile("cpu")
     # Prediction and label are equal: only the momentum moves the tensor.
     training.execute(None, {"t": np.ones((2, 2), np.float32)}).wait()
@@ -266,7 +266,7 @@ def test_memory_is_kept_until_its_data_goes() -> None:
 
     array = np.zeros(4, np.float32).view(Owner)
     watch = weakref.ref(array)
-    data = tg.TensorData(array)
+    data = tg.mlcompute.TensorData(array)
     del array
     assert watch() is not None
     data.bytes[:] = 1

@@ -220,7 +220,10 @@ OTHERS: list[tuple[str, Any, tuple[int, int, int]]] = [
 WITHOUT_GRADIENT: list[tuple[str, Any]] = [
     ("DivisionNode", lambda x: nodes.DivisionNode(x, x)),
     ("BilinearScaleNode", lambda x: nodes.BilinearScaleNode(x, (3, 9))),
-    ("ReductionNode", lambda x: nodes.ReductionNode(x, tg.ImageReduction.row_max)),
+    (
+        "ReductionNode",
+        lambda x: nodes.ReductionNode(x, tg.nodes.ImageReduction.row_max),
+    ),
     ("InitialGradientNode", nodes.InitialGradientNode),
 ]
 
@@ -367,7 +370,7 @@ def test_paddings() -> None:
         ("same", (2, 6, 6)),
         ("valid", (2, 4, 4)),
         ("full", (2, 8, 8)),
-        (tg.PaddingExtent.full, (2, 8, 8)),
+        (tg.nodes.PaddingExtent.full, (2, 8, 8)),
         (nodes.PaddingPolicy("valid_only"), (2, 4, 4)),
         (nodes.PaddingPolicy(alignment="top_left"), (2, 6, 6)),
     ]

@@ -183,7 +183,7 @@ def test_nodes_with_one_source_share_its_weights(rng: np.random.Generator) -> No
 
     # The gradient of both, in one update.
     labels = nodes.ImageNode("t", SIZE)
-    one.training_style = two.training_style = tg.TrainingStyle.cpu
+    one.training_style = two.training_style = tg.nodes.TrainingStyle.cpu
     descriptor = nodes.LossDescriptor("mean_squared_error", "sum")
     loss = nodes.LossNode(two.result_image, labels, descriptor)
     leaf = loss.training_graph()[0]

@@ -76,7 +76,7 @@ def layer_gradients(
     h = graph.node(tg.layers.MaxPooling(2), h)
     h = graph.node(tg.layers.ReLU(), convolution(conv2, h))
     h = graph.node(tg.layers.MaxPooling(2), h)
-    h = graph.reshape((batch, -1), h)
+    h = graph.ops.reshape(h, shape=(batch, -1))
     h = graph.node(tg.layers.ReLU(), dense(hidden, h))
     dense(classes, h)
     training = tg.TrainingGraph(
