@@ -703,6 +703,20 @@ class TensorDescriptor:
     ) -> SequenceDescriptor:
         """
         ML Compute's name of SequenceDescriptor.
+
+        Args:
+            shape: (batch, time, features).
+            sequence_lengths: time steps of each sequence, 1 or more.
+            sorted_sequences: is no length above the one before?
+            data_type: the type of the elements.
+
+        Raises:
+            ShapeError: not one length for each sequence, a length above time.
+            InvalidArgument: a length below 1, lengths that are not sorted.
+
+        Example:
+            >>> tg.TensorDescriptor.sequences((2, 5, 4), [5, 3]).sequence_lengths
+            [5, 3]
         """
     def __copy__(self) -> TensorDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -717,7 +731,8 @@ class TensorDescriptor:
     @property
     def batch_size_per_sequence_step(self) -> list[int] | None:
         """
-        Entry t of a SequenceDescriptor's: the sequences that have a step t. None for other tensors.
+        At t: how many sequences of a SequenceDescriptor have a step t; None for
+        other tensors.
         """
     @property
     def data_type(self) -> DataType: ...
@@ -729,7 +744,8 @@ class TensorDescriptor:
     @property
     def sequence_lengths(self) -> list[int] | None:
         """
-        The lengths of a SequenceDescriptor; None for other tensors.
+        Time steps of each sequence of a SequenceDescriptor; None for other
+        tensors.
         """
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -748,9 +764,23 @@ class TensorDescriptor:
 
 class SequenceDescriptor(TensorDescriptor):
     """
-    Sequences (batch, time, features) and how long each of them is.
+    Sequences (batch, time, features), and how long each of them is.
 
-    sorted_sequences says that no length is above the one before. Raises ShapeError unless there is a length for each sequence and all fit; InvalidArgument for lengths below 1 and for some that are not sorted.
+    Args:
+        shape: (batch, time, features).
+        sequence_lengths: time steps of each sequence, 1 or more.
+        sorted_sequences: is no length above the one before?
+        data_type: the type of the elements.
+
+    Raises:
+        ShapeError: not one length for each sequence, a length above time.
+        InvalidArgument: a length below 1, lengths that are not sorted.
+
+    Example:
+        >>> lengths = tg.mlcompute.SequenceDescriptor((2, 5, 4), [5, 3])
+        >>> lengths.batch_size_per_sequence_step
+        [2, 2, 2, 1, 1]
+
     """
     def __copy__(self) -> SequenceDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -766,50 +796,147 @@ class SequenceDescriptor(TensorDescriptor):
     @property
     def batch_size_per_sequence_step(self) -> list[int]:
         """
-        Entry t: the sequences that have a step t.
+        At t: how many sequences have a step t.
         """
     @property
-    def sequence_lengths(self) -> list[int]: ...
+    def sequence_lengths(self) -> list[int]:
+        """
+        Time steps of each sequence.
+        """
     @property
-    def sorted_sequences(self) -> bool: ...
+    def sorted_sequences(self) -> bool:
+        """
+        Is no length above the one before?
+        """
 
 class Device:
     """
-    Where a graph runs. Equal devices share one in-order queue.
+    Where a graph runs. Equal devices share one queue, in order.
+
+    compile() takes the type by its name, so that few programs make one.
+
+    Args:
+        type: "cpu", "gpu" or "any": the GPU when there is one, else the
+            CPU.
+        selects_multiple_compute_devices: ML Compute's permission to use
+            several GPUs; work runs on one all the same.
+
+    Raises:
+        DeviceError: it is not available; the message says why.
+        InvalidArgument: no such type.
+
+    Example:
+        >>> device = tg.Device("cpu")
+        >>> device == tg.Device.cpu()
+        True
+
     """
     @staticmethod
-    def ane() -> Device: ...
+    def ane() -> Device:
+        """
+        The Neural Engine, which this library does not use.
+
+        Raises:
+            DeviceError: always.
+
+        Example:
+            >>> tg.Device.reason_unavailable("ane")
+            'the Neural Engine cannot train, and this library does not use it'
+        """
     @staticmethod
     def any() -> Device:
         """
         The GPU when there is one, else the CPU.
+
+        Example:
+            >>> device = tg.Device.any()
         """
     @staticmethod
     def cpu(*, threads: int | None = None) -> Device:
         """
-        The CPU. With `threads`, a device of its own, whose work does not wait for that of others; its threads end with the last graph or handle that uses it. Parameters are not shared with graphs on other devices. Raises InvalidArgument unless 1 <= threads <= 1024, DeviceError when they cannot be started.
+        The CPU, or a part of it.
+
+        Args:
+            threads: None: the device that all graphs on the CPU share, with
+                num_threads() threads. A number: a device of its own with so
+                many, whose work does not wait for that of others; they end with
+                the last graph or handle that uses it. Graphs on different
+                devices share no parameters.
+
+        Raises:
+            InvalidArgument: less than 1 or more than 1024.
+            DeviceError: they cannot be started.
+
+        Example:
+            >>> tg.Device.cpu(threads=2) == tg.Device.cpu()
+            False
         """
     @staticmethod
-    def gpu() -> Device: ...
+    def gpu() -> Device:
+        """
+        The GPU.
+
+        Raises:
+            DeviceError: there is none.
+
+        Example:
+            >>> is_there = not tg.Device.reason_unavailable("gpu")
+            >>> device = tg.Device.gpu() if is_there else tg.Device.cpu()
+        """
     @staticmethod
     def null() -> Device:
         """
-        Runs everything but kernels; results are zeros. For tests.
+        A device for tests, which runs everything but kernels: results are
+        zeros.
+
+        Example:
+            >>> training.compile(tg.Device.null())
+            >>> training.execute({"x": points}, {"y": targets}).result().loss
+            0.0
         """
     @staticmethod
     def reason_unavailable(type: DeviceType | str) -> str:
         """
-        Empty when `type` can be used, else why not.
+        Why a device cannot be used.
+
+        Args:
+            type: its name, such as "gpu".
+
+        Returns:
+            A sentence; "" when it can be used.
+
+        Raises:
+            InvalidArgument: no such type.
+
+        Example:
+            >>> tg.Device.reason_unavailable("cpu")
+            ''
         """
     @staticmethod
     def synchronize_all() -> None:
         """
-        Waits until all work enqueued on any device is over.
+        Waits until all work enqueued so far on any device is over.
+
+        Example:
+            >>> tg.Device.synchronize_all()
         """
     @staticmethod
     def with_gpu_devices(gpus: collections.abc.Sequence[str]) -> Device:
         """
-        The GPU with this name, one of gpu_devices. Raises UnsupportedError for more than one name, InvalidArgument for none and for others, DeviceError without a GPU.
+        The GPU with this name.
+
+        Args:
+            gpus: one name, of those that Device("gpu").gpu_devices has.
+
+        Raises:
+            DeviceError: there is no GPU.
+            InvalidArgument: no name, or another one.
+            UnsupportedError: more than one name.
+
+        Example:
+            >>> if not tg.Device.reason_unavailable("gpu"):
+            ...     names = tg.Device.gpu().gpu_devices
+            ...     device = tg.Device.with_gpu_devices(names[:1])
         """
     def __copy__(self) -> Device: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -818,31 +945,48 @@ class Device:
         self,
         type: DeviceType | str = "any",
         selects_multiple_compute_devices: bool = False,
-    ) -> None:
-        """
-        Raises DeviceError, with the reason, when it is not available. selects_multiple_compute_devices is a permission: work runs on one GPU all the same.
-        """
+    ) -> None: ...
     def __repr__(self) -> str: ...
     def computes_in(self, data_type: DataType | DTypeLike) -> bool:
         """
         Can tensors of this type take part in computations?
+
+        Args:
+            data_type: its name, or a dtype of NumPy.
+
+        Raises:
+            DTypeError: no such type.
+
+        Example:
+            >>> device.computes_in("bfloat16")
+            True
         """
     def synchronize(self) -> None:
         """
-        Waits until all work enqueued so far is over.
+        Waits until all work enqueued so far on it is over.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> training.device.synchronize()
+            >>> execution.done()
+            True
         """
     @property
     def actual_device_type(self) -> DeviceType:
         """
-        The type that `any` resolved to.
+        The type that it is; "any" has become one.
         """
     @property
     def gpu_devices(self) -> list[str]:
         """
-        Names of the GPUs used; empty for the CPU.
+        Names of the GPUs that are used; empty for the CPU.
         """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """
+        What it is called, with engine and threads: "cpu (oneDNN 3.2, 2
+        threads)".
+        """
     @property
     def type(self) -> DeviceType:
         """
@@ -851,39 +995,124 @@ class Device:
 
 class TensorOptimizerDeviceData:
     """
-    Optimizer buffer of a parameter on a device: a handle that Tensor.optimizer_device_data gives and bind_optimizer_data() takes. Keeps the memory alive.
+    A buffer of an optimizer on a device, for one parameter: a handle that
+    Tensor.optimizer_device_data gives and bind_optimizer_data() takes. It
+    keeps the memory alive.
+
+    Example:
+        >>> weights = training.tensor("fc.weights")
+        >>> [each.name for each in weights.optimizer_device_data]
+        ['momentum', 'velocity']
+
     """
     def __repr__(self) -> str: ...
     @property
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        """
+        The device that holds it.
+        """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """
+        The buffer's name, such as "momentum".
+        """
     @property
-    def size_in_bytes(self) -> int: ...
+    def size_in_bytes(self) -> int:
+        """
+        Bytes on the device.
+        """
 
 class TensorData:
     """
-    Host memory of an array, without a copy; keeps the array alive.
+    Memory of an array, without a copy, in ML Compute's way; it keeps the
+    array alive. Arrays themselves are taken wherever it is.
+
+    Args:
+        buffer: a writable, contiguous array of one of the data types, or
+            another object with a buffer.
+
+    Raises:
+        InvalidArgument: it is not contiguous or not writable.
+        DTypeError: an array of another type.
+
+    Example:
+        >>> data = tg.mlcompute.TensorData(np.zeros((2, 3), np.float32))
+        >>> data.length
+        24
+
     """
     @staticmethod
     def immutable(buffer: typing_extensions.Buffer) -> TensorData:
         """
-        Wraps memory that the library must not write.
+        Memory that is only read.
+
+        Args:
+            buffer: a contiguous array, or another object with a buffer, such as
+                bytes.
+
+        Raises:
+            InvalidArgument: it is not contiguous.
+            DTypeError: an array of another type than the data types.
+
+        Example:
+            >>> tg.mlcompute.TensorData.immutable(b"abc").bytes
+            array([97, 98, 99], dtype=uint8)
         """
     def __init__(self, buffer: typing_extensions.Buffer) -> None: ...
     def __repr__(self) -> str: ...
     @property
-    def bytes(self) -> NDArray[Any]: ...
+    def bytes(self) -> NDArray[Any]:
+        """
+        A view of the memory as uint8.
+        """
     @property
-    def is_immutable(self) -> bool: ...
+    def is_immutable(self) -> bool:
+        """
+        Is it only read?
+        """
     @property
-    def length(self) -> int: ...
+    def length(self) -> int:
+        """
+        Bytes of the memory.
+        """
 
 class Tensor:
     """
-    A named, typed array that graphs are wired with. It may hold data on the host, on a device, or neither (an intermediate result).
+    A named, typed array that graphs are wired with: an input, a label, a
+    parameter, a constant, or the result of a node.
 
-    data: contents, copied; fill: one value everywhere; initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
+    Operators and methods of results add nodes to their graph, with NumPy's
+    meaning: see docs/expressions.md. Values are read by numpy().
+
+    Args:
+        shape: sizes of 1 or more; one size may be given as a number.
+        data_type: "float32", "bfloat16", "float16", "int64", "int32",
+            "int8", "uint8" or "boolean", or a dtype of NumPy.
+        descriptor: in place of shape and data_type.
+        name: for messages, files and tensor(); "": "data" and the id.
+        data: an array, which is copied; at most one of data, fill and
+            initializer is given.
+        fill: a number for all elements.
+        initializer: random values from the seed: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or
+            "orthogonal".
+        batch_axis: of inputs and labels, the axis whose size is the batch,
+            or a multiple of it; None: the tensor is the same at any batch
+            size.
+
+    Raises:
+        ShapeError: a size below 1, data of another shape.
+        DTypeError: data of another type.
+        InvalidArgument: an axis that is not there, several contents.
+
+    Example:
+        >>> x = tg.Tensor((8, 4), name="x")
+        >>> graph = tg.Graph()
+        >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+        >>> ((h - h.mean(axis=0)) * 0.5).shape
+        (8, 2)
+        >>> filled = tg.Tensor((2, 2), data=[[1, 2], [3, 4]])
+
     """
 
     __array_priority__: typing.ClassVar[float] = 1000.0
@@ -902,7 +1131,28 @@ class Tensor:
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
-        A tensor of shape (batch_size, feature_channel_count, height, width).
+        A tensor (batch_size, feature_channel_count, height, width).
+
+        Args:
+            width: pixels of a row.
+            height: rows.
+            feature_channel_count: channels.
+            batch_size: images.
+            data_type: as in Tensor().
+            name: likewise.
+            data: likewise.
+            fill: likewise.
+            initializer: likewise.
+            batch_axis: likewise.
+
+        Raises:
+            ShapeError: a size below 1, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: an axis that is not there, several contents.
+
+        Example:
+            >>> tg.Tensor.image(32, 24, 3, batch_size=8).shape
+            (8, 3, 24, 32)
         """
     @staticmethod
     def random(
@@ -916,7 +1166,28 @@ class Tensor:
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
-        Random values from the platform's seed, times gain. fan_in, fan_out: 0 derives them from the shape, (out, in, ...); for He's initializers by the outputs give fan_in the fan of the outputs.
+        A float32 tensor of random values, from the seed.
+
+        Args:
+            shape: sizes.
+            initializer: "uniform", "glorot_uniform", "xavier", "he_uniform",
+                "he_normal" or "orthogonal".
+            fan_in: how many elements go into one of the result; 0: by the
+                shape, (out, in, ...). He's initializers go by it; give the fan
+                of the outputs for the variance to be that of gradients.
+            fan_out: likewise of the outputs.
+            gain: what the values are multiplied by.
+            name: for messages and files.
+            batch_axis: as in Tensor().
+
+        Raises:
+            ShapeError: a size below 1.
+            InvalidArgument: no such initializer, a fan below 0.
+
+        Example:
+            >>> weights = tg.Tensor.random((2, 4), "he_normal", name="weights")
+            >>> weights.has_data
+            True
         """
     @staticmethod
     def sequence(
@@ -929,7 +1200,25 @@ class Tensor:
         name: str = "",
     ) -> Tensor:
         """
-        Sequences of one length: (batch_size, sequence_length, feature_channel_count).
+        Sequences of one length: (batch, time, features).
+
+        Args:
+            sequence_length: time steps.
+            feature_channel_count: features of each step.
+            batch_size: sequences.
+            data: an array, which is copied; at most one of data and initializer
+                is given.
+            initializer: random values; see Tensor().
+            name: for messages and files.
+
+        Raises:
+            ShapeError: a size below 1, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: several contents.
+
+        Example:
+            >>> tg.Tensor.sequence(5, 4, batch_size=8).shape
+            (8, 5, 4)
         """
     @staticmethod
     def sequences(
@@ -943,7 +1232,29 @@ class Tensor:
         name: str = "",
     ) -> Tensor:
         """
-        Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
+        Sequences of these lengths: (batch, time, features); the longest one
+        gives the time.
+
+        Args:
+            sequence_lengths: time steps of each sequence, 1 or more.
+            sorted_sequences: is no length above the one before?
+            feature_channel_count: features of each step.
+            batch_size: how many sequences there are, as a check; None: as many
+                as lengths.
+            data: an array, which is copied; at most one of data and initializer
+                is given.
+            initializer: random values; see Tensor().
+            name: for messages and files.
+
+        Raises:
+            ShapeError: another number of lengths, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: a length below 1, lengths that are not sorted,
+                several contents.
+
+        Example:
+            >>> tg.Tensor.sequences([5, 3], True, 4).shape
+            (2, 5, 4)
         """
     def __abs__(self) -> Tensor:
         """
@@ -964,7 +1275,7 @@ class Tensor:
     ) -> Any:
         """
         ``Tensor.__array_function__``: NumPy's functions compute on tensors' values. They
-            would call methods of the same names otherwise, which add nodes to a graph.
+        would call methods of the same names otherwise, which add nodes to a graph.
         """
     def __bool__(self) -> bool:
         """
@@ -1092,6 +1403,18 @@ class Tensor:
     def astype(self, data_type: DataType | DTypeLike) -> Tensor:
         """
         The same numbers as another type.
+
+        Args:
+            data_type: its name, or a dtype of NumPy.
+
+        Raises:
+            DTypeError: no such type.
+            InvalidArgument: the tensor is no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.astype("bfloat16").shape
+            (8, 2)
         """
     def bind_and_write_data(
         self,
@@ -1099,7 +1422,20 @@ class Tensor:
         device: Device | DeviceType | str,
     ) -> None:
         """
-        set_data(); ML Compute's name. It reaches the device at once when that holds the tensor, else when a graph is compiled for it.
+        ML Compute's name of set_data().
+
+        Args:
+            data: an array of the tensor's shape, which is copied.
+            device: gets it at once when it holds the tensor, else when a graph
+                is compiled for it.
+
+        Raises:
+            ShapeError: another shape.
+            DTypeError: a type that does not convert.
+            StateError: the tensor is a result of a node.
+
+        Example:
+            >>> filled.bind_and_write_data(np.ones((2, 2)), "cpu")
         """
     def bind_optimizer_data(
         self,
@@ -1108,13 +1444,41 @@ class Tensor:
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
+        Gives the optimizer's buffers of this parameter new values.
+
+        Args:
+            data: one array for each buffer, in the optimizer's order; it does
+                not count with device_data.
+            device_data: buffers of a parameter of the same size, which are
+                copied on the device after the work enqueued so far; None: data.
+
+        Raises:
+            InvalidArgument: no optimizer trains it, another number of buffers.
+            ShapeError: another size.
+            DTypeError: a type that does not convert.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> buffers = weights.optimizer_data
+            >>> weights.bind_optimizer_data(list(buffers.values()))
         """
     def copy_data_from_device_memory(
         self, out: NDArray[Any] | TensorData | SupportsDLPack
     ) -> None:
         """
-        Device to `out`, which has the tensor's type and shape. Raises DTypeError, ShapeError, StateError.
+        Copies the device's values to an array.
+
+        Args:
+            out: a writable array of the tensor's shape and type.
+
+        Raises:
+            StateError: no device holds the tensor.
+            ShapeError: another shape.
+            DTypeError: another type.
+
+        Example:
+            >>> weights = np.empty((2, 4), np.float32)
+            >>> training.tensor("fc.weights").copy_data_from_device_memory(weights)
         """
     def dequantized(
         self,
@@ -1124,19 +1488,75 @@ class Tensor:
         axis: int | None = None,
     ) -> Tensor:
         """
-        The reverse of quantized(): (q - bias) * scale, of a tensor of int8, uint8 or int32. type is what the new tensor holds: float32, and nothing else. Raises as quantized() does.
+        The reverse of quantized(): (q - bias) * scale.
+
+        Args:
+            type: "float32", and nothing else.
+            scale: above 0; with `axis`, one for each index on it.
+            bias: integers, likewise.
+            axis: the axis that scales and biases go along; None: one of each.
+
+        Returns:
+            A new tensor of this shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: another type, values that are not int8, uint8 or int32.
+            ShapeError: scales or biases that do not go with the axis.
+            InvalidArgument: a scale of 0 or less.
+
+        Example:
+            >>> small = filled.quantized("uint8", scale=0.5, bias=0)
+            >>> small.dequantized("float32", scale=0.5, bias=0).numpy()
+            array([[1., 2.],
+                   [3., 4.]], dtype=float32)
         """
     def equal(self, other: Tensor | float | NDArray[Any]) -> Tensor:
         """
-        x == y of each element, Boolean. The operator == itself asks whether two handles are the same tensor: tensors are keys of dicts.
+        Is each element equal to that of another operand? Boolean.
+
+        The operator == asks whether two handles are the same tensor: tensors
+        are keys of dicts.
+
+        Args:
+            other: a tensor, a number, or an array, which is a constant of this
+                tensor's type; shapes broadcast.
+
+        Raises:
+            InvalidArgument: no operand, or none is a result of a graph.
+            ShapeError: shapes that do not broadcast.
+            DTypeError: types that differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.equal(0).shape
+            (8, 2)
         """
     def exp(self) -> Tensor:
         """
         e to the power of each element.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.exp().shape
+            (8, 2)
         """
     def log(self) -> Tensor:
         """
-        The natural logarithm.
+        The natural logarithm of each element; NaN below 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h + 1).log().shape
+            (8, 2)
         """
     def max(
         self,
@@ -1144,7 +1564,23 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The largest element; see sum().
+        The largest element over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.max(axis=1, keepdims=True).shape, h.max().shape
+            ((8, 1), (1,))
         """
     def mean(
         self,
@@ -1152,7 +1588,23 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The mean; see sum().
+        The mean over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.mean(axis=1, keepdims=True).shape, h.mean().shape
+            ((8, 1), (1,))
         """
     def min(
         self,
@@ -1160,15 +1612,63 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The smallest element; see sum().
+        The smallest element over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.min(axis=1, keepdims=True).shape, h.min().shape
+            ((8, 1), (1,))
         """
     def not_equal(self, other: Tensor | float | NDArray[Any]) -> Tensor:
         """
-        x != y of each element, Boolean; see equal().
+        Does each element differ from that of another operand? Boolean.
+
+        Args:
+            other: a tensor, a number, or an array, which is a constant of this
+                tensor's type; shapes broadcast.
+
+        Raises:
+            InvalidArgument: no operand, or none is a result of a graph.
+            ShapeError: shapes that do not broadcast.
+            DTypeError: types that differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h.not_equal(0)).shape
+            (8, 2)
         """
     def numpy(self, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """
-        A copy of the newest values: the device's, waiting for work in flight, or the host's; as `dtype`, or of the tensor's own type. Values of bfloat16 are an array of ml_dtypes, and without that package a DTypeError, unless a dtype is asked for. Raises StateError when neither has any.
+        A copy of the newest values, of one moment.
+
+        They are those of the device, after the work in flight, or of the host.
+
+        Args:
+            dtype: NumPy's type of the copy; None: the tensor's own, which for
+                bfloat16 is the one of ml_dtypes.
+
+        Returns:
+            An array of the tensor's shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: bfloat16 without a dtype, and ml_dtypes is not there.
+
+        Example:
+            >>> filled.numpy()
+            array([[1., 2.],
+                   [3., 4.]], dtype=float32)
         """
     def quantized(
         self,
@@ -1178,27 +1678,107 @@ class Tensor:
         axis: int | None = None,
     ) -> Tensor:
         """
-        A new tensor of integers from float32; type is int8, uint8 or int32: round(x / scale) + bias, ties to even, saturated to the type; NaN becomes the bias. Of the newest values, at once: no node of a graph. scale and bias are numbers, or with `axis` have one for each index on it. Raises StateError without values, DTypeError, ShapeError, InvalidArgument.
+        The newest values as integers, at once: it adds no node to a graph.
+
+        round(x / scale) + bias, ties to even, saturated to the type; NaN
+        becomes the bias.
+
+        Args:
+            type: "int8", "uint8" or "int32".
+            scale: above 0; with `axis`, one for each index on it.
+            bias: integers, likewise.
+            axis: the axis that scales and biases go along; None: one of each.
+
+        Returns:
+            A new tensor of this shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: another type, values that are not float32.
+            ShapeError: scales or biases that do not go with the axis.
+            InvalidArgument: a scale of 0 or less.
+
+        Example:
+            >>> filled.quantized("int8", scale=0.5, bias=1).numpy()
+            array([[3, 5],
+                   [7, 9]], dtype=int8)
         """
     def relu(self) -> Tensor:
         """
-        The larger of x and 0.
+        The larger of each element and 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.relu().shape
+            (8, 2)
         """
     def reshape(self, *args: collections.abc.Sequence[int] | int) -> Tensor:
         """
-        Same elements, other shape: reshape(64, -1) or reshape((64, -1)); one size may be -1.
+        The same elements with another shape.
+
+        Args:
+            args: sizes, or a sequence of them; one may be -1: what is left.
+
+        Raises:
+            ShapeError: another number of elements.
+            InvalidArgument: no integers, no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.reshape(4, -1).shape, h.reshape((16,)).shape
+            ((4, 4), (16,))
         """
     def set_data(self, data: ArrayLike) -> None:
         """
-        Gives the tensor a value, wherever it is held: a parameter's copy on a device gets it between two executions; an input's counts as bound by every graph that declares it, a constant's from the next execution on. Raises ShapeError, DTypeError; StateError for results of nodes.
+        Gives the tensor a value, wherever it is held.
+
+        A parameter's copy on a device gets it between two executions, an
+        input's counts as bound by every graph that declares it, a constant's
+        from the next execution on.
+
+        Args:
+            data: an array of the tensor's shape, which is copied.
+
+        Raises:
+            ShapeError: another shape.
+            DTypeError: a type that does not convert.
+            StateError: the tensor is a result of a node.
+
+        Example:
+            >>> filled.set_data(np.eye(2))
+            >>> filled.numpy()
+            array([[1., 0.],
+                   [0., 1.]], dtype=float32)
         """
     def sigmoid(self) -> Tensor:
         """
-        1 / (1 + exp(-x)).
+        1 / (1 + exp(-x)) of each element x.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.sigmoid().shape
+            (8, 2)
         """
     def sqrt(self) -> Tensor:
         """
-        The square root.
+        The square root of each element; NaN below 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h + 1).sqrt().shape
+            (8, 2)
         """
     def sum(
         self,
@@ -1206,42 +1786,105 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The sum over `axis`, one or several, or over all. keepdims: reduced axes stay, with size 1; what NumPy makes a scalar is (1).
+        The sum over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.sum(axis=1, keepdims=True).shape, h.sum().shape
+            ((8, 1), (1,))
         """
     def synchronize_data(self) -> None:
         """
-        Device to host; waits for work in flight. Raises StateError when no device holds the tensor.
+        Copies the device's values to the host; waits for work in flight.
+
+        numpy() reads the newest values without it.
+
+        Raises:
+            StateError: no device holds the tensor.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> weights.synchronize_data()
         """
     def synchronize_optimizer_data(self) -> None:
         """
-        Device to host for the optimizer's buffers: an optimizer that is compiled later goes on from them. optimizer_data needs no such call.
+        Keeps copies of the optimizer's buffers on the host: an optimizer that
+        is compiled later goes on from them.
+
+        Raises:
+            StateError: no device holds the tensor.
+
+        Example:
+            >>> for parameter in training.parameters:
+            ...     parameter.synchronize_optimizer_data()
+            >>> training.compile_optimizer(tg.optimizers.Adam(0.001))
         """
     def tanh(self) -> Tensor:
         """
-        The hyperbolic tangent.
+        The hyperbolic tangent of each element.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.tanh().shape
+            (8, 2)
         """
     def transpose(self, *args: collections.abc.Sequence[int] | int) -> Tensor:
         """
-        Result axis k is the k-th of these axes: transpose(0, 2, 1) or transpose((0, 2, 1)); without any the axes are reversed.
+        The same elements with axes in another order.
+
+        Args:
+            args: axes, or a sequence of them: axis k of the result is the k-th
+                of these; none: the reverse order.
+
+        Raises:
+            InvalidArgument: not each axis once, no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.transpose().shape, h.transpose(1, 0).shape
+            ((2, 8), (2, 8))
         """
     @property
     def batch_axis(self) -> int | None:
         """
-        The axis that follows the batch size where the tensor is an input or a label, as it was given.
+        The axis that follows the batch size where the tensor is an input or a
+        label, as it was given; None: it is the same at any batch size.
         """
     @property
     def data(self) -> NDArray[Any] | None:
         """
-        numpy(), read-only: a copy of the newest values, of one moment; None when there are none. set_data() writes. Of bfloat16 it takes ml_dtypes; else DTypeError.
+        numpy(), read-only; None when there are no values. set_data() writes.
+        Raises DTypeError for bfloat16 where ml_dtypes is not there.
         """
     @property
-    def data_type(self) -> DataType: ...
+    def data_type(self) -> DataType:
+        """
+        The type of its elements.
+        """
     @property
-    def descriptor(self) -> TensorDescriptor: ...
+    def descriptor(self) -> TensorDescriptor:
+        """
+        Shape and type as one value; of sequences with their lengths.
+        """
     @property
     def device(self) -> Device | None:
         """
-        Device that holds a copy, or None.
+        The device that holds a copy; None: no device does.
         """
     @property
     def has_data(self) -> bool:
@@ -1251,36 +1894,60 @@ class Tensor:
     @property
     def has_valid_numerics(self) -> bool:
         """
-        No NaN and no infinity in the newest values; True without any.
+        Is no element of the newest values NaN or infinite? True without any.
         """
     @property
     def name(self) -> str:
         """
-        The tensor's name; "data" and the id unless it was given one.
+        The name; "data" and the id unless it was given one.
         """
     @name.setter
     def name(self, value: str) -> None: ...
     @property
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
-        Read-only copies of the optimizer's buffers by name, in its order, as they are after the work enqueued so far. bind_optimizer_data() writes. Raises UnsupportedError where processes share them out.
+        Read-only copies of the optimizer's buffers by name, in its order, after
+        the work enqueued so far; bind_optimizer_data() writes them. Raises
+        UnsupportedError where ranks share them out.
         """
     @property
     def optimizer_device_data(self) -> list[TensorOptimizerDeviceData]:
         """
-        The same buffers on the device, in the optimizer's order; empty before one was compiled.
+        The optimizer's buffers on the device, in its order; empty before one
+        was compiled.
         """
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        Sizes of its axes.
+        """
     @property
     def tensor_id(self) -> int:
         """
-        Unique in the process.
+        A number that no other tensor of the process has.
         """
 
 class TensorParameter:
     """
-    A tensor that an optimizer may change.
+    A tensor that an optimizer may change, in ML Compute's way.
+
+    Layers make those of their parameters; TrainingGraph's
+    set_training_tensor_parameters() takes others.
+
+    Args:
+        tensor: of floats.
+        optimizer_data: arrays that the optimizer's buffers begin with, in
+            its order; None: zeros.
+
+    Raises:
+        DTypeError: the tensor is not of floats.
+
+    Example:
+        >>> image = tg.Tensor((8, 4), fill=0, batch_axis=None)
+        >>> parameter = tg.mlcompute.TensorParameter(image)
+        >>> parameter.is_updatable
+        True
+
     """
     def __init__(
         self,
@@ -1294,24 +1961,53 @@ class TensorParameter:
     @property
     def is_updatable(self) -> bool:
         """
-        Read by compile(): graphs that were compiled before refuse to train on (StateError) until they are compiled again.
+        Is it trained? Read by compile(): graphs that were compiled before
+        refuse to train on, with a StateError, until they are compiled again.
         """
     @is_updatable.setter
     def is_updatable(self, value: bool) -> None: ...
     @property
-    def tensor(self) -> Tensor: ...
+    def tensor(self) -> Tensor:
+        """
+        The tensor.
+        """
 
 class Platform:
     """
-    Global random seed of initializers and dropout.
+    ML Compute's place of the seed of initializers and dropout.
+
+    Example:
+        >>> tg.mlcompute.Platform.set_rng_seed(0)
+
     """
     @staticmethod
     def rng_seed() -> int | None:
         """
-        The seed that was set last; None until one was.
+        The seed that was set last.
+
+        Returns:
+            None until one was.
+
+        Example:
+            >>> tg.mlcompute.Platform.set_rng_seed(5)
+            >>> tg.mlcompute.Platform.rng_seed()
+            5
         """
     @staticmethod
-    def set_rng_seed(seed: int) -> None: ...
+    def set_rng_seed(seed: int) -> None:
+        """
+        Seeds initial values of parameters and dropout masks: those of layers
+        and graphs that are made from now on.
+
+        Args:
+            seed: any integer of 64 bits.
+
+        Raises:
+            InvalidArgument: a larger one.
+
+        Example:
+            >>> tg.mlcompute.Platform.set_rng_seed(0)
+        """
     def __repr__(self) -> str: ...
 
 class Layer:
@@ -3922,29 +4618,70 @@ class RMSProp(Optimizer):
 
 class LayerTime:
     """
-    Device time of a row of report() in one execution, in seconds.
+    Seconds that a layer took on the device in one execution.
+
+    Layers that the device runs as one piece share its time by what they are
+    estimated to cost.
+
+    Example:
+        >>> data = {"x": points}, {"y": targets}
+        >>> execution = training.execute(*data, per_layer_profiling=True)
+        >>> [each.layer for each in execution.result().layer_times]
+        ['fc', 'mean_squared_error']
+
     """
     def __repr__(self) -> str: ...
     @property
-    def forward(self) -> float: ...
+    def forward(self) -> float:
+        """
+        Seconds of the forward pass.
+        """
     @property
-    def gradient(self) -> float: ...
+    def gradient(self) -> float:
+        """
+        Seconds of the gradient pass.
+        """
     @property
     def layer(self) -> str:
         """
-        The layer is called as in the rows of report().
+        The layer's name, as in the rows of report().
         """
     @property
-    def update(self) -> float: ...
+    def update(self) -> float:
+        """
+        Seconds of the optimizer's update.
+        """
 
 class ExecutionResult:
     """
-    What one execution returned. Arrays are read-only views that keep the result alive.
+    What an execution returned. Arrays are read-only views, which keep it
+    alive.
+
+    Example:
+        >>> result = training.execute({"x": points}, {"y": targets}).result()
+        >>> sorted(result.outputs), list(result.losses)
+        (['h'], ['mean_squared_error'])
+
     """
     def __repr__(self) -> str: ...
     def output(self, name: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """
-        One output, as it is or as `dtype`, which for bfloat16 needs no ml_dtypes. Raises InvalidArgument listing the names, DTypeError as outputs.
+        One declared output.
+
+        Args:
+            name: as it was declared.
+            dtype: NumPy's type of the array; None: its own.
+
+        Returns:
+            A read-only array; a copy when it is converted.
+
+        Raises:
+            InvalidArgument: there is no such output; it lists them.
+            DTypeError: bfloat16 without a dtype, and ml_dtypes is not there.
+
+        Example:
+            >>> result.output("h", dtype="float64").dtype
+            dtype('float64')
         """
     @property
     def execution_time(self) -> float:
@@ -3952,36 +4689,53 @@ class ExecutionResult:
         Seconds on the device; 0 without profiling.
         """
     @property
-    def has_loss(self) -> bool: ...
+    def has_loss(self) -> bool:
+        """
+        Is there a loss?
+        """
     @property
     def layer_times(self) -> list[LayerTime]:
         """
-        Empty without per-layer profiling.
+        Seconds of each layer; empty without per_layer_profiling.
         """
     @property
     def loss(self) -> float:
         """
-        The loss as a float; of several their sum. Raises StateError when there is none, or one has no reduction.
+        The loss as a float; of several their sum. Raises StateError when there
+        is none, or one has no reduction.
         """
     @property
     def losses(self) -> dict[str, float]:
         """
-        Each loss by its layer's name ("mse:2" for the layer's second node). Those without a reduction are no numbers, and missing: declare them as outputs.
+        Each loss by its layer's name ("mse:2" for the layer's second node), as
+        a float. Those without a reduction are missing: declare them as outputs.
         """
     @property
     def outputs(self) -> dict[str, NDArray[Any]]:
         """
-        Declared outputs by name. Those of bfloat16 are arrays of ml_dtypes; DTypeError without that package: output() converts.
+        Declared outputs by name. Those of bfloat16 are arrays of ml_dtypes, and
+        without that package a DTypeError: output() converts.
         """
     @property
     def result(self) -> NDArray[Any] | None:
         """
-        The loss of a training execution, else the last result; None for gradient and update executions. Of several losses it is the sum, or, when one has no reduction, the last one's elements.
+        The loss of a training execution, else the graph's last result, as an
+        array; None for gradient passes and updates. Of several losses it is the
+        sum, or, when one has no reduction, the elements of the last.
         """
 
 class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
     """
-    One enqueued piece of work: a future that can be waited for, awaited, or called back from. Dropping it is fine, the work runs all the same.
+    Work that was enqueued: a future that can be waited for, awaited, or
+    called back from. Dropping it is fine; the work runs all the same.
+
+    In asyncio, `result = await execution` waits.
+
+    Example:
+        >>> execution = training.execute({"x": points}, {"y": targets})
+        >>> execution.result().has_loss
+        True
+
     """
     def __await__(self) -> collections.abc.Generator[Any, None, ExecutionResult]: ...
     def __repr__(self) -> str: ...
@@ -3990,65 +4744,231 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         self, callback: collections.abc.Callable[[Execution], Any]
     ) -> None:
         """
-        Calls callback(execution) once, on the device's callback thread, or at once when the work is over. What it raises goes to sys.unraisablehook.
+        Calls a function once when the work is over.
+
+        Args:
+            callback: callback(execution) is called on a thread of the device,
+                or at once when the work is over. What it raises goes to
+                sys.unraisablehook.
+
+        Raises:
+            CallError: it cannot be called.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.add_done_callback(lambda each: print(each.done()))
+            True
         """
     def cancel(self) -> bool:
         """
-        Drops the work, and what depends on it, if it has not begun: when its turn comes it ends with CancelledError, and neither parameters nor counters of steps change. What has begun finishes. True when it was dropped, by this call or before.
+        Drops the work, and what depends on it, if it has not begun.
+
+        When its turn comes it ends with CancelledError, and neither parameters
+        nor counters of steps change. What has begun finishes.
+
+        Returns:
+            Was it dropped, by this call or before?
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.cancel()  # it is over
+            False
         """
     def cancelled(self) -> bool:
         """
         Was it dropped, by cancel() or with what it depends on?
+
+        Example:
+            >>> execution.cancelled()
+            False
         """
     def close(self) -> None:
         """
-        Ends the wait with its task, as event loops do; the work goes on.
+        Ends a wait with its task, as event loops do; the work goes on.
+
+        Example:
+            >>> execution.close()
+            >>> execution.result().has_loss
+            True
         """
-    def done(self) -> bool: ...
+    def done(self) -> bool:
+        """
+        Is the work over, with or without an error? It does not wait.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.done()
+            True
+        """
     def exception(self) -> BaseException | None:
         """
-        The error of the work; None while it runs and after success. Never blocks.
+        The error of the work. It does not wait.
+
+        Returns:
+            None while it runs, and when it succeeded.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.exception() is None
+            True
         """
     def result(self, timeout: float | None = None) -> ExecutionResult:
         """
-        wait(), then the result. Raises TimeoutError.
+        Waits until the work is over, and returns its result.
+
+        Args:
+            timeout: seconds; None: as long as it takes.
+
+        Raises:
+            TimeoutError: the time ran out first.
+            Error: what the work failed with.
+
+        Example:
+            >>> execution.result().outputs["h"].shape
+            (8, 2)
         """
     def send(self, value: Any, /) -> Any:
         """
-        Continues the wait: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
+        Goes on with a wait, as event loops do: with throw() and close() an
+        execution is a coroutine, for asyncio.create_task() and asyncio.run().
+
+        Args:
+            value: None.
+
+        Example:
+            >>> import asyncio
+            >>> asyncio.run(execution).has_loss
+            True
         """
     def throw(self, *args: Any) -> Any:
         """
-        Ends the wait, as event loops do; asyncio.CancelledError cancels the execution.
+        Ends a wait, as event loops do; asyncio.CancelledError cancels the
+        execution.
+
+        Args:
+            args: the error.
+
+        Raises:
+            BaseException: the error itself.
+
+        Example:
+            >>> import asyncio
+            >>> async def begin_and_cancel():
+            ...     task = asyncio.create_task(execution)
+            ...     await asyncio.sleep(0)
+            ...     task.cancel()
+            >>> asyncio.run(begin_and_cancel())
         """
     def wait(self, timeout: float | None = None) -> bool:
         """
-        Blocks until the work is over and raises its error. False when `timeout` seconds ran out first. Ctrl-C interrupts, and drops what its graph has enqueued and not begun, as cancel() does.
+        Waits until the work is over, and raises its error.
+
+        Ctrl-C interrupts, and drops what its graph has enqueued and not begun,
+        as cancel() does.
+
+        Args:
+            timeout: seconds; None: as long as it takes.
+
+        Returns:
+            False when the time ran out first.
+
+        Raises:
+            Error: what the work failed with.
+            InvalidArgument: the timeout is NaN.
+
+        Example:
+            >>> execution.wait(timeout=60)
+            True
         """
 
 class Collective:
     """
-    Operations among ranks, the processes that train together. Every rank calls the same ones in the same order. They block, and raise DeviceError when a rank is gone; arrays are contiguous, and changed in place.
+    Operations among ranks, the processes that train together.
 
-    Wraps an object of yours with the attributes rank and size and these methods; or a communicator of mpi4py.
+    Every rank calls the same ones in the same order. They wait for the
+    other ranks, and raise DeviceError when one is gone. Arrays are
+    contiguous, and changed in place.
+
+    Args:
+        transport: an object of yours with the attributes rank and size and
+            the methods all_reduce(array), all_gather(part, all),
+            broadcast(array, root) and, where it can, abort(); or a
+            communicator of mpi4py. See mpi_collective(), too.
+
+    Raises:
+        InvalidArgument: an object without one of them.
+
+    Example:
+        >>> class Alone:
+        ...     rank, size = 0, 1
+        ...     def all_reduce(self, array): ...
+        ...     def all_gather(self, part, all): all[:] = part
+        ...     def broadcast(self, array, root): ...
+        >>> collective = tg.Collective(Alone())
+
     """
     def __init__(self, transport: Collective | Transport | Communicator) -> None: ...
     def __repr__(self) -> str: ...
     def abort(self) -> None:
         """
-        This rank gives up: what it has begun, and all that follows, raises DeviceError.
+        This rank gives up: what it has begun, and all that follows, raises
+        DeviceError.
+
+        Example:
+            >>> collective.abort()
         """
     def all_gather(self, part: NDArray[Any], all: NDArray[Any]) -> None:
         """
-        `all` gets the parts of all ranks, in order.
+        Puts the parts of all ranks together, in the order of ranks.
+
+        Args:
+            part: this rank's; as long on all of them.
+            all: as long as all parts, and of their type.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: another length; not contiguous or not writable.
+            DTypeError: the types differ.
+
+        Example:
+            >>> whole = np.zeros(2)
+            >>> collective.all_gather(np.array([1.0, 2.0]), whole)
+            >>> whole
+            array([1., 2.])
         """
     def all_reduce(self, array: NDArray[numpy.float32]) -> None:
         """
-        Sums over all ranks, in place: the same bits on each of them.
+        Sums over all ranks: each gets the same bits.
+
+        Args:
+            array: float32, which becomes the sum.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: it is not contiguous or not writable.
+            DTypeError: another type.
+            CallError: no array of NumPy.
+
+        Example:
+            >>> values = np.ones(3, np.float32)
+            >>> collective.all_reduce(values)
+            >>> values
+            array([1., 1., 1.], dtype=float32)
         """
     def broadcast(self, array: NDArray[Any], root: int = 0) -> None:
         """
-        All ranks get the array of `root`.
+        Gives all ranks the array of one.
+
+        Args:
+            array: of one shape and type on all ranks.
+            root: the rank that has it.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: no such rank; not contiguous or not writable.
+
+        Example:
+            >>> collective.broadcast(np.zeros(3), root=0)
         """
     @property
     def description(self) -> str:
@@ -5395,7 +6315,19 @@ class Ops:
 
 class Graph:
     """
-    Which layer consumes which tensors. Training and inference graphs made of it share its parameters.
+    Which layer reads which tensors.
+
+    Training and inference graphs that are made of it share its parameters.
+    node() and sequence() add layers, `ops` has what they are made of, and
+    operators and methods of results add nodes, too: docs/expressions.md.
+
+    Example:
+        >>> graph = tg.Graph()
+        >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+        >>> scaled = h * 0.5 + 1
+        >>> [layer.name for layer in graph.layers][0]
+        'fc'
+
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -5411,9 +6343,36 @@ class Graph:
         loss_labels: collections.abc.Sequence[Tensor] | None = None,
     ) -> Tensor:
         """
-        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
+        Adds a node: a layer applied to tensors.
 
-        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
+        Sizes that a layer was not given are those of its sources, and its
+        parameters exist from then on.
+
+        Args:
+            layer: of tg.layers or tg.losses; the same one may be of several
+                nodes, which share its parameters.
+            source: what it reads.
+            sources: the same of a layer that reads several tensors.
+            disable_update: the optimizer skips the layer's parameters;
+                gradients still flow.
+            loss_labels: of a loss layer, the tensors that follow the source:
+                labels, then weights, or lengths.
+
+        Returns:
+            The first result. result_tensors(layer) has all, as of a layer that
+            splits or that returns its states.
+
+        Raises:
+            ShapeError: a source of another shape than the layer takes.
+            DTypeError: a source of another type.
+            InvalidArgument: options that do not go with the sources.
+            StateError: a graph that is made of this one is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(16), x)
+            >>> graph.node(tg.layers.Concatenation(), [h, x]).shape
+            (8, 20)
         """
     @typing.overload
     def node(
@@ -5424,28 +6383,74 @@ class Graph:
         loss_labels: collections.abc.Sequence[Tensor] | None = None,
     ) -> Tensor:
         """
-        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
-
-        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
+        The same of a layer that reads several tensors.
         """
     def result_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        Empty for a layer that is not in the graph.
+        The results of a layer.
+
+        Args:
+            layer: a layer.
+
+        Returns:
+            Of all its nodes, in their order; empty when it is not in the graph.
+
+        Raises:
+            CallError: no layer.
+
+        Example:
+            >>> graph.result_tensors(graph.layers[0]) == [h]
+            True
         """
     def sequence(
         self, source: Tensor, *args: Layer | collections.abc.Callable[[Tensor], Tensor]
     ) -> Tensor:
         """
-        A chain of nodes: each layer gets the result before, the first one `source`; returns the last one's. A function that takes a tensor and returns one may stand for a layer. Without layers it is `source`. Raises what node() raises, with the place of the layer; the nodes before it stay.
+        A chain of nodes: each layer reads the result before.
+
+        Args:
+            source: what the first layer reads.
+            args: layers, tg.layers.Sequential, or functions that take a tensor
+                and return one.
+
+        Returns:
+            The last one's first result; the source without layers.
+
+        Raises:
+            Error: what node() raises, with the place of the layer; the nodes
+                before it stay.
+            CallError: no layer and no function.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.sequence(
+            ...     x, tg.layers.FullyConnected(16), tg.layers.ReLU(),
+            ...     lambda h: h - h.mean(axis=1, keepdims=True),
+            ... )
+            >>> h.shape
+            (8, 16)
         """
     def source_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        Empty for a layer that is not in the graph.
+        The tensors that a layer reads.
+
+        Args:
+            layer: a layer.
+
+        Returns:
+            Of all its nodes, in their order; empty when it is not in the graph.
+
+        Raises:
+            CallError: no layer.
+
+        Example:
+            >>> graph.source_tensors(graph.layers[0]) == [x]
+            True
         """
     @property
     def device(self) -> Device | None:
         """
-        Device it was compiled for, or None.
+        The device that it was compiled for; None before.
         """
     @property
     def layers(self) -> list[Layer]:
@@ -5455,17 +6460,25 @@ class Graph:
     @property
     def ops(self) -> Ops:
         """
-        Ops that add a node to this graph: graph.ops.softmax(x, axis=1).
+        Ops that add a node to this graph, such as graph.ops.softmax(x, axis=1).
         """
     @property
     def summarized_dot_description(self) -> str:
         """
-        Graphviz text; dashed edges: stopped gradient.
+        The graph as Graphviz text; edges without a gradient are dashed.
         """
 
 class RestoreReport:
     """
-    How a file or a mapping fits a graph; lists of names.
+    How a file or a mapping fits a graph: lists of names, and the file's
+    metadata. restore() and load_state_dict() return it.
+
+    Example:
+        >>> state = {"fc.weights": np.ones((2, 4)), "other": np.ones(3)}
+        >>> report = training.load_state_dict(state, strict=False)
+        >>> report.fits, report.missing, report.unexpected
+        (False, ['fc.biases'], ['other'])
+
     """
     def __repr__(self) -> str: ...
     @property
@@ -5496,42 +6509,66 @@ class RestoreReport:
 
 class PlanMemory:
     """
-    One plan's arena, in bytes.
+    Bytes of one plan: of execute(), of the phases, or of inference.
+
+    The parts overlap in time, so they do not add up to arena_bytes, which
+    is what is allocated. See CompiledGraph.memory.
+
+    Example:
+        >>> step = training.memory.step
+        >>> step.live_peak_bytes <= step.arena_bytes <= step.unplanned_bytes
+        True
+
     """
     def __repr__(self) -> str: ...
     @property
     def arena_bytes(self) -> int:
         """
-        Bytes that the arena takes.
+        Bytes of the arena.
         """
     @property
     def gradient_bytes(self) -> int:
         """
-        All parameter gradients.
+        Bytes of all gradients of parameters.
         """
     @property
-    def is_allocated(self) -> bool: ...
+    def is_allocated(self) -> bool:
+        """
+        Did an execution allocate the arena?
+        """
     @property
     def live_peak_bytes(self) -> int:
         """
-        Largest number of bytes alive at one time.
+        The most bytes that are alive at one time; no plan can be smaller.
         """
     @property
     def saved_bytes(self) -> int:
         """
-        Bytes that the forward keeps for the gradient.
+        Bytes that the forward pass keeps for the gradient pass.
         """
     @property
     def unplanned_bytes(self) -> int:
         """
-        The arena without any reuse.
+        Bytes that the arena would have without any reuse.
         """
     @property
-    def workspace_bytes(self) -> int: ...
+    def workspace_bytes(self) -> int:
+        """
+        Scratch memory of single units.
+        """
 
 class MemoryReport:
     """
-    Exact device bytes of a compiled graph, known before anything is allocated.
+    Device bytes of a compiled graph, to the byte, known before anything is
+    allocated. Prints as a table. See CompiledGraph.memory.
+
+    Example:
+        >>> memory = training.memory
+        >>> memory.parameter_bytes  # weights and biases: 64 bytes each
+        128
+        >>> memory.optimizer_bytes  # two buffers for each, of Adam
+        256
+
     """
     def __repr__(self) -> str: ...
     def __str__(self) -> str: ...
@@ -5540,36 +6577,70 @@ class MemoryReport:
         self, with_step: bool, with_phases: bool = False, with_inference: bool = False
     ) -> int:
         """
-        persistent_bytes plus the arenas that will be used.
+        The bytes of a graph that is used so: persistent_bytes plus its arenas.
+
+        Args:
+            with_step: does it run execute()?
+            with_phases: does it run execute_forward(), execute_gradient() and
+                execute_optimizer_update()?
+            with_inference: does it run in inference form?
+
+        Returns:
+            Bytes on the device.
+
+        Raises:
+            CallError: an argument of another type.
+
+        Example:
+            >>> memory = training.memory
+            >>> memory.total_bytes(with_step=True) == (
+            ...     memory.persistent_bytes + memory.step.arena_bytes
+            ... )
+            True
         """
     @property
     def accumulator_bytes(self) -> int:
         """
-        Gradient accumulators: of linkable graphs, and of those compiled with accumulate_gradients.
+        Bytes of gradient accumulators: of graphs that are linked, and of those
+        compiled with accumulate_gradients.
         """
     @property
     def allocated_bytes(self) -> int:
         """
-        Bytes of these arenas, as the device counts them.
+        Bytes of the arenas that are allocated so far, as the device counts
+        them.
         """
     @property
-    def constant_bytes(self) -> int: ...
+    def constant_bytes(self) -> int:
+        """
+        Bytes of constants.
+        """
     @property
     def engine_bytes(self) -> int:
         """
-        What the device's engine (MPSGraph) holds besides our buffers, for the whole process: measured now, not knowable before a run.
+        Bytes that the device's engine (MPSGraph) holds besides, for all graphs
+        of the process: measured now; 0 on the CPU.
         """
     @property
     def inference(self) -> PlanMemory:
         """
-        The plan of forward_for_inference and inference graphs.
+        The plan of forward_for_inference, and of inference graphs.
         """
     @property
-    def input_bytes(self) -> int: ...
+    def input_bytes(self) -> int:
+        """
+        Bytes of inputs, labels and label weights.
+        """
     @property
-    def optimizer_bytes(self) -> int: ...
+    def optimizer_bytes(self) -> int:
+        """
+        Bytes of the optimizer's buffers.
+        """
     @property
-    def parameter_bytes(self) -> int: ...
+    def parameter_bytes(self) -> int:
+        """
+        Bytes of parameters that this graph brings.
+        """
     @property
     def persistent_bytes(self) -> int:
         """
@@ -5578,7 +6649,8 @@ class MemoryReport:
     @property
     def phases(self) -> PlanMemory:
         """
-        The plan of execute_forward, execute_gradient and execute_optimizer_update.
+        The plan of execute_forward(), execute_gradient() and
+        execute_optimizer_update().
         """
     @property
     def predicted_bytes(self) -> int:
@@ -5588,15 +6660,18 @@ class MemoryReport:
     @property
     def shared_bytes(self) -> int:
         """
-        Bytes that another graph on the device holds.
+        Bytes of parameters that another graph on the device holds already.
         """
     @property
     def staging_bytes(self) -> int:
         """
-        Transfer buffers of executions in flight; not part of the sums.
+        Bytes of transfer buffers of executions in flight; not part of the sums.
         """
     @property
-    def statistics_bytes(self) -> int: ...
+    def statistics_bytes(self) -> int:
+        """
+        Bytes of running statistics that this graph brings.
+        """
     @property
     def step(self) -> PlanMemory:
         """
@@ -5605,7 +6680,9 @@ class MemoryReport:
 
 class CompiledGraph(Graph):
     """
-    A graph that was made to run: TrainingGraph and InferenceGraph are two.
+    What TrainingGraph and InferenceGraph have in common: declaring,
+    compiling, memory, reports, and the state in files and arrays.
+
     """
     def __repr__(self) -> str: ...
     def _listing(self) -> dict[str, Any]:
@@ -5620,11 +6697,45 @@ class CompiledGraph(Graph):
         loss_label_weights: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> None:
         """
-        Declares what every execution needs data for, name -> tensor. Raises InvalidArgument for duplicate names and tensors that no node uses, StateError after compile.
+        Declares what every execution is given data for.
+
+        Args:
+            inputs: tensors by the names of their data.
+            loss_labels: labels of the losses, likewise; None: there are none.
+            loss_label_weights: what each label counts, likewise; None: all 1.
+
+        Raises:
+            InvalidArgument: a name comes twice. compile() raises it for a
+                tensor that no node reads.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
+            >>> training.add_inputs({"x": x}, {"y": y})
+            >>> list(training.inputs), list(training.loss_labels)
+            (['x'], ['y'])
         """
     def add_outputs(self, outputs: collections.abc.Mapping[str, Tensor]) -> None:
         """
-        Declares what each execution returns, name -> tensor.
+        Declares what each execution returns.
+
+        Args:
+            outputs: tensors by the names that ExecutionResult.outputs has them
+                by.
+
+        Raises:
+            InvalidArgument: a name comes twice, a tensor is of no node.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> inference = tg.InferenceGraph([graph])
+            >>> inference.add_outputs({"h": h, "largest": h.max(axis=1)})
+            >>> list(inference.outputs)
+            ['h', 'largest']
         """
     def bind_and_write_data(
         self,
@@ -5637,7 +6748,32 @@ class CompiledGraph(Graph):
         synchronous: bool = False,
     ) -> None:
         """
-        Binds copies of the data, in host memory, until they are bound anew; each execution that is not given data of its own has them on the device. Names are those of `inputs` (user gradients, say), or else of the declared inputs and labels. Bound samples, as many as the data has or batch_size says, serve batches of up to as many.
+        Binds data for all executions that are given none of their own.
+
+        It is copied to memory of the host at once, and stays until something
+        else is bound.
+
+        Args:
+            inputs_data: arrays by name, of the declared shapes, or with fewer
+                samples.
+            inputs: the tensors that the names mean, such as those of
+                allocate_user_gradient(); None: the declared inputs and labels.
+            batch_size: how many samples of the data count; 0: all. They serve
+                batches of up to as many.
+            synchronous: waits until the device has the data.
+
+        Raises:
+            InvalidArgument: a name that is not declared, a batch size out of
+                range.
+            ShapeError: an array of another shape.
+            DTypeError: an array of a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.bind_and_write_data({"x": points, "y": targets})
+            >>> losses = [training.execute().result().loss for _ in range(3)]
+            >>> losses[2] < losses[0]
+            True
         """
     def compile(
         self,
@@ -5673,9 +6809,74 @@ class CompiledGraph(Graph):
         | None = None,
     ) -> None:
         """
-        Plans memory and creates everything the device needs; allocates nothing, but among ranks what they begin with and, where they share memory, what execute() needs.
+        Plans memory and makes the graph ready to run; allocates nothing yet.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulate_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuse_memory=False: every buffer has its own bytes. poison_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). batch_plans_bytes: memory of the host for plans of smaller batches than the compiled one; those that ran longest ago make room (report().batch_plans). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. collective: trains together with other processes, each on its part of every batch: a Collective, a communicator of mpi4py or an object with the methods; then this waits for all of them, and they begin with the parameters, optimizer state and seed of rank 0. gradients_of_ranks: "sum", "mean" (each rank counts by its samples), or as the losses' reduction says. bucket_bytes: of gradients that are sent as one. shard_optimizer: each rank keeps and updates its share of the optimizer's buffers; save(), and state_dict(with_optimizer=True), then are calls of all ranks. reduce_losses: losses of training passes are those of all samples. synchronize_batch_norm: batch normalization has the mean and variance of all samples of all ranks; then execute_forward() of a training graph is a call of all ranks, too. collective_timeout: seconds until a wait for other ranks is DeviceError. on_bucket(index, values, names): called on a device thread before a bucket is sent; may change the values. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        Among ranks it waits for all of them, and allocates what they begin
+        with. A graph may be compiled again, with other options.
+
+        Args:
+            device: "cpu", "gpu", "any" (the GPU when there is one, else the
+                CPU) or a Device.
+            debug_layers: keeps results and gradients of layers that have
+                is_debugging_enabled, so that they can be read after each run;
+                implies disable_layer_fusion.
+            disable_layer_fusion: runs each layer by itself.
+            link_graphs: the graph will be joined with others by link().
+            compute_all_gradients: computes gradients of inputs, too, for
+                gradient_tensor().
+            accumulate_gradients: makes room for
+                execute_gradient(accumulate=...): as many floats as the trained
+                parameters have.
+            precision: "float32"; "fast": products may round their operands;
+                "mixed_bfloat16" or "mixed_float16": products and what follows
+                from them are in 16 bits, while parameters, optimizer buffers,
+                statistics and losses stay float32.
+            reuse_memory: lets buffers that are not alive at one time share
+                bytes.
+            poison_memory: fills what is freed with NaN; slow, finds reads of
+                it.
+            max_gpu_ms: GPU work is cut into pieces of about so many
+                milliseconds, so that the display goes on; 0: it is not cut.
+            batch_plans_bytes: bytes of the host for plans of smaller batches
+                than the compiled one; those that ran longest ago make room.
+            verify: a second device that repeats every op; an execution fails
+                with a DeviceError that names the first tensor that differs.
+                Slow.
+            verify_tolerance: by how much, as a share of the tensor's largest
+                magnitude; None: 1e-3, and more where 16 bits are mixed in.
+            input_tensors: inputs that never change, by name.
+            input_tensors_data: their data, by the same names; None: what the
+                tensors hold.
+            collective: trains together with other processes, each on its part
+                of every batch: a Collective, a communicator of mpi4py, or an
+                object with a Collective's methods. All begin with the
+                parameters, optimizer state and seed of rank 0.
+            gradients_of_ranks: "by_loss": as the reduction of the losses says;
+                "sum"; "mean": each rank counts by its samples.
+            bucket_bytes: gradients are sent in buckets of so many bytes.
+            shard_optimizer: each rank keeps and updates its share of the
+                optimizer's buffers. Then save(), and
+                state_dict(with_optimizer=True), are calls of all ranks.
+            reduce_losses: losses of training passes are those of all ranks.
+            synchronize_batch_norm: batch normalization has the mean and
+                variance of all ranks. Then execute_forward() of a training
+                graph is a call of all ranks.
+            collective_timeout: seconds until a wait for other ranks fails, with
+                a DeviceError.
+            on_bucket: on_bucket(index, values, names) is called before a bucket
+                is sent, on a device thread; it may change the values.
+
+        Raises:
+            InvalidArgument: an option out of range, options that exclude each
+                other, a declared tensor that no node reads.
+            UnsupportedError: the device cannot run a layer, which it names.
+            DeviceError: the device is not available, a rank is gone.
+            StateError: the graph has no nodes, or was loaded.
+
+        Example:
+            >>> training.compile("cpu", accumulate_gradients=True)
+            >>> training.is_compiled, training.batch_size
+            (True, 8)
         """
     def export_graph(
         self,
@@ -5685,15 +6886,68 @@ class CompiledGraph(Graph):
         metadata: collections.abc.Mapping[str, str] | None = None,
     ) -> None:
         """
-        Writes one safetensors file with the graph, what it was compiled with and its state; load() needs nothing else. with_state=False: the graph alone; what is loaded begins as it was built. Otherwise as save(). Raises StateError before compile, UnsupportedError, InvalidArgument, FileError.
+        Writes one safetensors file that load() makes the graph from.
+
+        It has the graph, what it was compiled with and its state; whatever
+        happens, the path is the old file or the new one.
+
+        Args:
+            path: the file.
+            with_state: False: the graph alone; what is loaded begins as it was
+                built.
+            metadata: text of your own by names, for read_metadata(); None:
+                none.
+
+        Raises:
+            StateError: the graph is not compiled.
+            UnsupportedError: something that a file cannot have, which it names.
+            InvalidArgument: metadata that is no text, names that a file cannot
+                have.
+            FileError: the file cannot be written.
+
+        Example:
+            >>> training.export_graph("graph.safetensors")
+            >>> loaded = tg.TrainingGraph.load("graph.safetensors", "cpu")
+            >>> loaded.tensor("fc.weights").shape
+            (2, 4)
         """
     def fits(self, device_bytes: int, batch_size: int = 0) -> bool:
         """
         Are required_bytes(batch_size) at most device_bytes?
+
+        Args:
+            device_bytes: bytes that there are.
+            batch_size: samples; 0: as compiled.
+
+        Raises:
+            StateError: the graph is not compiled.
+            CallError: an argument below 0 or of another type.
+            UnsupportedError: the graph cannot follow another batch size.
+
+        Example:
+            >>> training.fits(1 << 20, batch_size=64)
+            True
         """
     def largest_batch(self, device_bytes: int) -> int:
         """
-        The largest batch size that fits, whatever the graph is compiled for; 0: none; none above 2**24 is looked for. The compiled one or none when the graph cannot follow another.
+        The largest batch size that fits into so many bytes.
+
+        Args:
+            device_bytes: bytes that there are.
+
+        Returns:
+            Samples, up to 2**24, whatever the graph is compiled for; 0: none.
+            Of a graph that cannot follow another batch size: the compiled one
+            or 0.
+
+        Raises:
+            StateError: the graph is not compiled.
+            CallError: an argument below 0 or of another type.
+
+        Example:
+            >>> size = training.largest_batch(1 << 20)
+            >>> training.fits(1 << 20, size), training.fits(1 << 20, size + 1)
+            (True, False)
         """
     def load_state_dict(
         self,
@@ -5702,29 +6956,141 @@ class CompiledGraph(Graph):
         strict: bool = True,
     ) -> RestoreReport:
         """
-        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Floats of any type become those of the tensors, rounded to nearest; other data must have their type. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
+        Gives parameters and running statistics new values.
+
+        The optimizer's step and rate stay as they are.
+
+        Args:
+            mapping: arrays by the names of state_dict(); with buffers of the
+                optimizer, or without all of them. Floats of any type become
+                those of the tensors, rounded to nearest; other data has to have
+                their type.
+            strict: everything has to fit, else nothing changes and the error
+                says what does not; False: takes what fits.
+
+        Returns:
+            What did not fit.
+
+        Raises:
+            InvalidArgument: names are missing or too many.
+            ShapeError: an array of another shape.
+            DTypeError: an array of another type.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> state = training.state_dict()
+            >>> state["fc.biases"] += 1
+            >>> training.load_state_dict(state).fits
+            True
         """
     def plan_description(self) -> str:
         """
-        The plans as text: units in order with offsets and lifetimes.
+        The plans as text: units in order, with offsets and lifetimes of what
+        they write.
+
+        Returns:
+            A paragraph for each plan: step, phases, inference. report() has the
+            same as data.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.plan_description().startswith("step: arena ")
+            True
         """
     def profile(self, runs: int = 1) -> Profile:
         """
-        Times by layer of the last runs that had per_layer_profiling, median and spread of as many as there are of up to 64 with the batch size of the very last: each one execution, or a forward with the gradient pass and the update that followed it. Waits for the last and raises its error. Raises StateError when there was none since compile.
+        Measured times by layer, of runs with per_layer_profiling.
+
+        A run is an execution, or a forward pass with the gradient pass and the
+        update that followed it. Waits for the last one, and raises its error.
+
+        Args:
+            runs: the median and spread of up to so many last runs with the
+                batch size of the very last one, 1 to 64.
+
+        Returns:
+            A profile, which prints as a table.
+
+        Raises:
+            StateError: there was no such run since compile().
+            InvalidArgument: a number out of range.
+
+        Example:
+            >>> data = {"x": points}, {"y": targets}
+            >>> for _ in range(3):
+            ...     execution = training.execute(*data, per_layer_profiling=True)
+            >>> training.profile(3).runs
+            3
         """
     def report(self) -> Report:
         """
-        What execute() will do: FLOPs, bytes, parameters, fusion, layouts and reorders by layer, and what lies where in memory. Prints as a table; report().rows suits pandas, report().svg() is the chart of memory. Runs nothing. Raises StateError before compile.
+        What execute() will do, by layer: it runs nothing.
+
+        Returns:
+            FLOPs, bytes, parameters, fusion, layouts and reorders of each
+            layer, and what lies where in memory. It prints as a table; its rows
+            suit pandas, its svg() is the chart of memory.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> report = training.report()
+            >>> report.rows[0]["layer"], report.total["parameters"]
+            ('fc', 10)
         """
     def required_bytes(self, batch_size: int = 0) -> int:
         """
-        Device bytes that this graph will have after a first execute() when it is compiled for batch_size, by its plan; 0: as it is compiled. Allocates nothing. Raises UnsupportedError when the graph cannot follow another batch size, ShapeError when there is no such memory, StateError before compile.
+        Bytes of the device that the graph has after its first execute().
+
+        It plans, and allocates nothing.
+
+        Args:
+            batch_size: as if it was compiled for so many samples; 0: as it is.
+
+        Returns:
+            Bytes.
+
+        Raises:
+            StateError: the graph is not compiled.
+            InvalidArgument: a batch size below 0.
+            UnsupportedError: the graph cannot follow another batch size.
+            ShapeError: there is no such memory.
+
+        Example:
+            >>> training.required_bytes(64) > training.required_bytes()
+            True
         """
     def restore(
         self, path: str | os.PathLike[str], *, strict: bool = True
     ) -> RestoreReport:
         """
-        Continues from a file of save(), bit for bit; inference graphs take parameters and statistics alone. Nothing changes unless the file is sound and, when strict, fits: the error lists what does not. strict=False takes what fits. No type is converted to another: load_state_dict() does that. Returns a report with the file's metadata. Raises FileError, InvalidArgument, ShapeError, DTypeError, StateError.
+        Goes on from a file of save(), bit for bit.
+
+        Inference graphs take parameters and running statistics alone. No type
+        is converted to another: load_state_dict() does that.
+
+        Args:
+            path: the file.
+            strict: everything has to fit, else nothing changes and the error
+                says what does not; False: takes what fits.
+
+        Returns:
+            What did not fit, and the file's metadata.
+
+        Raises:
+            FileError: the file cannot be read, or is not sound.
+            InvalidArgument: names are missing or too many.
+            ShapeError: a tensor has another shape.
+            DTypeError: a tensor has another type.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.save("run.safetensors")
+            >>> training.restore("run.safetensors").fits
+            True
         """
     def save(
         self,
@@ -5734,37 +7100,120 @@ class CompiledGraph(Graph):
         trained_only: bool = False,
     ) -> None:
         """
-        Writes the state to one safetensors file: parameters, running statistics and, of a training graph, the optimizer's buffers and all else that the next step depends on. Between two steps of this graph and those linked with it; what separate phases have left for the next one is no state. Whatever happens, `path` is the old file or the new one. metadata: text of your own, read by restore() and read_metadata(). trained_only: without parameters that no optimizer trains, for restore(strict=False) over those of another file. Raises StateError before compile, InvalidArgument, FileError.
+        Writes the state to one safetensors file, for restore().
+
+        It has parameters, running statistics and, of a training graph, the
+        optimizer's buffers and all else that the next step depends on; not what
+        separate phases have left for the next one. Whatever happens, the path
+        is the old file or the new one.
+
+        Args:
+            path: the file.
+            metadata: text of your own by names, for read_metadata(); None:
+                none.
+            trained_only: without parameters that no optimizer trains, for
+                restore(strict=False) over those of another file.
+
+        Raises:
+            StateError: the graph is not compiled.
+            InvalidArgument: metadata that is no text, names that a file cannot
+                have, trained_only of an inference graph.
+            FileError: the file cannot be written.
+
+        Example:
+            >>> training.save("run.safetensors", metadata={"epoch": "3"})
+            >>> training.restore("run.safetensors").metadata
+            {'epoch': '3'}
         """
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """
-        profile() as a JSON trace for Perfetto or chrome://tracing.
+        Writes profile() as a JSON trace, for ui.perfetto.dev or
+        chrome://tracing.
+
+        Args:
+            path: the file.
+
+        Raises:
+            StateError: there was no run with per_layer_profiling since
+                compile().
+            FileError: the file cannot be written.
+
+        Example:
+            >>> data = {"x": points}, {"y": targets}
+            >>> execution = training.execute(*data, per_layer_profiling=True)
+            >>> training.save_trace("step.json")
         """
     def state_dict(self, *, with_optimizer: bool = False) -> dict[str, NDArray[Any]]:
         """
-        Copies of parameters and running statistics by name, of one moment; with_optimizer: its buffers, too, as "<parameter>.<buffer>". Weights have the shapes of PyTorch's modules. Those of bfloat16 are arrays of ml_dtypes. Raises StateError before compile, DTypeError without that package.
+        Copies of parameters and running statistics, of one moment.
+
+        Args:
+            with_optimizer: the optimizer's buffers, too, as
+                "<parameter>.<buffer>".
+
+        Returns:
+            Arrays by name. Weights have the shapes of PyTorch's modules. Those
+            of bfloat16 are arrays of ml_dtypes.
+
+        Raises:
+            StateError: the graph is not compiled.
+            DTypeError: bfloat16, and ml_dtypes is not there.
+
+        Example:
+            >>> {name: a.shape for name, a in training.state_dict().items()}
+            {'fc.weights': (2, 4), 'fc.biases': (2,)}
         """
     def synchronize(self) -> None:
         """
         Waits until every execution that was enqueued before is over.
+
+        Errors of executions are not raised here, but where their results are
+        read.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> training.synchronize()
+            >>> execution.done()
+            True
         """
     def synchronize_updates(self) -> None:
         """
-        Copies all parameters and running statistics from the device to the host.
+        Copies parameters and running statistics from the device to the host.
+
+        Tensor.numpy() and state_dict() read the newest values without it.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.synchronize_updates()
         """
     def tensor(self, name: str) -> Tensor:
         """
-        A tensor by its name ("fc.weights"), as state_dict() has it, or as it was declared. Raises InvalidArgument, listing names that are near, StateError before compile.
+        A tensor by its name.
+
+        Args:
+            name: as state_dict() has it ("fc.weights"), or as it was declared.
+
+        Raises:
+            InvalidArgument: there is none; it lists names that are near.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.tensor("fc.weights").shape
+            (2, 4)
         """
     @property
     def batch_size(self) -> int:
         """
-        The most samples of an execution, and of one without data: the smallest size on a batch axis of what was declared; 0: nothing varies with the batch. Raises StateError before compile.
+        Samples of the largest batch, and of a run without data: the smallest
+        size on a batch axis of what was declared; 0: nothing varies with the
+        batch. Raises StateError before compile.
         """
     @property
     def compile_count(self) -> int:
         """
-        1 per compile(), 1 per new batch size.
+        1 for each compile(), and 1 for each batch size that was new.
         """
     @property
     def device_memory_size(self) -> int:
@@ -5774,36 +7223,55 @@ class CompiledGraph(Graph):
     @property
     def inputs(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared inputs by name.
         """
     @property
-    def is_compiled(self) -> bool: ...
+    def is_compiled(self) -> bool:
+        """
+        Was compile() called, or the graph loaded?
+        """
     @property
     def loss_label_weights(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared label weights by name.
         """
     @property
     def loss_labels(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared labels by name.
         """
     @property
     def memory(self) -> MemoryReport:
         """
-        Exact bytes. Raises StateError before compile.
+        Bytes of the device by what they hold. Raises StateError before compile.
         """
     @property
     def outputs(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared outputs by name.
         """
 
 class ParameterGroup:
     """
-    What the optimizer does differently for some parameters; see TrainingGraph.set_parameter_groups().
+    What the optimizer does differently for some parameters; see
+    TrainingGraph.set_parameter_groups().
 
-    lr_scale: times the optimizer's rate, and AdamW's decay with it. weight_decay: replaces the optimizer's regularization_scale, of L1 and L2 or AdamW's decay; None: as all others.
+    Args:
+        parameters: the tensors; tg.parameters_of() finds them.
+        lr_scale: times the optimizer's rate, and AdamW's decay with it; 0
+            or more.
+        weight_decay: replaces the optimizer's regularization_scale, of L1
+            and L2 or AdamW's decay; None: as for all others.
+
+    Raises:
+        CallError: an argument of another type. set_parameter_groups()
+            raises InvalidArgument for numbers out of range.
+
+    Example:
+        >>> group = tg.ParameterGroup(tg.parameters_of(graph), lr_scale=0.1)
+        >>> [parameter.name for parameter in group.parameters]
+        ['fc.weights', 'fc.biases']
+
     """
     def __init__(
         self,
@@ -5813,15 +7281,62 @@ class ParameterGroup:
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
-    def lr_scale(self) -> float: ...
+    def lr_scale(self) -> float:
+        """
+        What the optimizer's rate is multiplied by.
+        """
     @property
-    def parameters(self) -> list[Tensor]: ...
+    def parameters(self) -> list[Tensor]:
+        """
+        The tensors.
+        """
     @property
-    def weight_decay(self) -> float | None: ...
+    def weight_decay(self) -> float | None:
+        """
+        What replaces regularization_scale; None: nothing.
+        """
 
 class TrainingGraph(CompiledGraph):
     """
     A graph that compiles for a device and trains.
+
+    In the order of use:
+
+    * declare: add_inputs(), add_outputs(), stop_gradient(),
+      set_parameter_groups(), set_training_tensor_parameters()
+    * compile(), then memory, report(), largest_batch()
+    * train: tg.fit(), or execute(); or its phases, execute_forward(),
+      execute_gradient() and execute_optimizer_update(), between which
+      gradient() and `gradients` are readable and writable
+    * measure: execute(per_layer_profiling=True), profile()
+    * keep: save(), restore(), state_dict(), load_state_dict(),
+      export_graph(), load()
+
+    Args:
+        graph_objects: graphs, whose parameters it shares with other graphs
+            that are made of them.
+        loss: a layer of tg.losses, which is applied to the last result of
+            the last graph; or scalar results that are minimized: one, a
+            list, or a mapping by names. None: losses are nodes of the
+            graphs, or gradients come from allocate_user_gradient().
+        optimizer: one of tg.optimizers; None: compile_optimizer() may add
+            it.
+
+    Raises:
+        InvalidArgument: a loss that is no result of these graphs.
+        DTypeError: a loss that is not of floats.
+
+    Example:
+        >>> graph = tg.Graph()
+        >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+        >>> training = tg.TrainingGraph(
+        ...     [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.01)
+        ... )
+        >>> training.add_inputs({"x": x}, {"y": y})
+        >>> training.add_outputs({"h": h})
+        >>> training.compile("cpu")
+        >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
+
     """
     @staticmethod
     def load(
@@ -5834,7 +7349,41 @@ class TrainingGraph(CompiledGraph):
         optimizer: Optimizer | None = None,
     ) -> TrainingGraph:
         """
-        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from a file of export_graph(), compiled, with nothing of
+        the code that built it.
+
+        It runs, saves, restores, reports, links (when it was compiled with
+        link_graphs) and is exported again. Training goes on bit for bit.
+
+        Args:
+            path: the file.
+            device: "cpu", "gpu", "any" or a Device; None: "any".
+            with_state: False: begins as it was built.
+            batch_size: samples to compile for; 0: as it was exported.
+            tensors: some to have instead of new ones, by their names in the
+                file, so that graphs share them; they get the values of the
+                file.
+            optimizer: has to agree with the file's settings, and gets its rate
+                and step: graphs that are linked have one; None: a new one.
+
+        Raises:
+            FileError: the file cannot be read, or is no such file.
+            InvalidArgument: tensors of names that the file does not have, an
+                optimizer that does not agree with it.
+            ShapeError: one of the tensors has another shape.
+            DTypeError: one of the tensors has another type.
+            UnsupportedError: it has ops that only a later version has, or that
+                the device does not run.
+            DeviceError: the device is not available.
+
+        Example:
+            >>> training.export_graph("graph.safetensors")
+            >>> loaded = tg.TrainingGraph.load("graph.safetensors", "cpu")
+            >>> data = {"x": points}, {"y": targets}
+            >>> loaded.execute(*data).result().loss == (
+            ...     training.execute(*data).result().loss
+            ... )
+            True
         """
     def __init__(
         self,
@@ -5845,14 +7394,33 @@ class TrainingGraph(CompiledGraph):
         | collections.abc.Mapping[str, Tensor]
         | None = None,
         optimizer: Optimizer | None = None,
-    ) -> None:
-        """
-        loss: a layer, which is applied to the last result of the last graph object, or results that are to be minimized, by themselves or under names; without it, losses are nodes or gradients come from the user.
-        """
+    ) -> None: ...
     def _share(self) -> Any: ...
     def allocate_user_gradient(self, tensor: Tensor) -> Tensor:
         """
-        A tensor to write the gradient of a layer's result into; it is added to what the graph itself contributes.
+        A tensor to write the gradient of a result into.
+
+        It is added to what the losses of the graph contribute; a graph without
+        a loss trains by these alone. bind_and_write_data() writes it.
+
+        Args:
+            tensor: a result of a node of the graph.
+
+        Returns:
+            A tensor of its shape.
+
+        Raises:
+            InvalidArgument: no result of a node.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> training = tg.TrainingGraph([graph], optimizer=tg.optimizers.SGD(1))
+            >>> training.add_inputs({"x": x})
+            >>> slope = training.allocate_user_gradient(h)
+            >>> training.compile("cpu")
+            >>> training.bind_and_write_data({"h": targets}, {"h": slope})
         """
     def bind_optimizer_data(
         self,
@@ -5862,11 +7430,43 @@ class TrainingGraph(CompiledGraph):
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
+        Gives the optimizer's buffers of a parameter new values.
+
+        Args:
+            data: one array for each buffer, in the optimizer's order; it does
+                not count with device_data.
+            parameter: one of the trained parameters.
+            device_data: buffers of a parameter of the same size, which are
+                copied on the device after the work enqueued so far; None: data.
+
+        Raises:
+            InvalidArgument: the optimizer does not train it, another number of
+                buffers.
+            ShapeError: another size.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> zeros = [np.zeros((2, 4)) for _ in weights.optimizer_data]
+            >>> training.bind_optimizer_data(zeros, weights)
         """
     def compile_optimizer(self, optimizer: Optimizer) -> None:
         """
-        Adds or replaces the optimizer; its buffers start with zeros.
+        Adds an optimizer to a compiled graph, or replaces the one it has.
+
+        Args:
+            optimizer: its buffers begin with zeros, or with what
+                Tensor.synchronize_optimizer_data() has kept.
+
+        Raises:
+            StateError: the graph is not compiled, or linked.
+            InvalidArgument: there is nothing that it could train.
+
+        Example:
+            >>> training.compile_optimizer(tg.optimizers.SGD(0.1))
+            >>> training.optimizer
+            <SGD learning_rate=0.1>
         """
     def execute(
         self,
@@ -5896,9 +7496,50 @@ class TrainingGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Forward, loss, gradient and, with an optimizer, update.
+        A whole step: forward, loss, gradient and, with an optimizer, update.
 
-        Data is name -> array of the declared shape, or of fewer samples on the batch axis, of all arrays as many: arrays with any strides and byte order, lists, data frames. Other types than the declared one convert as docs/data.md says, or are DTypeError. It is copied, and checked before anything is enqueued; it counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is that of the data; the compiled one, when no data is given. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
+        It returns when the work is enqueued. Data is copied and checked before
+        that, and counts for this call alone.
+
+        Args:
+            inputs_data: arrays by name, of the declared shapes or with fewer
+                samples, as many in all of them: NumPy's with any strides and
+                byte order, lists, data frames, tensors of other libraries.
+                Other types than the declared ones convert as docs/data.md says.
+                None, and for names that are missing: what bind_and_write_data()
+                bound last, or what the tensors hold.
+            loss_labels_data: labels, likewise.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run, the first ones of the data; 0: as
+                many as the data has, and the compiled number without data.
+            skip_writing_input_data_to_device: ignores the data of this call.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            forward_for_inference: runs forward and loss in inference form, and
+                trains nothing.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over, on a
+                thread of the device.
+            outputs_data: writable arrays by the names of declared outputs,
+                which receive them; keep them until the end.
+
+        Returns:
+            The Execution. Its result() waits, and has the loss and outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> result = training.execute({"x": points}, {"y": targets}).result()
+            >>> result.outputs["h"].shape
+            (8, 2)
+            >>> half = training.execute({"x": points[:4]}, {"y": targets[:4]})
+            >>> half.result().outputs["h"].shape
+            (4, 2)
         """
     def execute_forward(
         self,
@@ -5927,7 +7568,36 @@ class TrainingGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Forward only; without data, on what is bound. forward_for_inference: dropout off, running statistics; bound labels count when the call is given no data at all. Otherwise as execute().
+        The forward pass and the losses; execute_gradient() comes next.
+
+        Args:
+            inputs_data: arrays by name, as execute() takes them.
+            loss_labels_data: labels, likewise.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run; 0: as many as the data has.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            forward_for_inference: dropout is off and normalizations take their
+                running statistics; no gradient pass can follow. Bound labels
+                count when the call is given no data at all.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+            outputs_data: writable arrays that receive declared outputs.
+
+        Returns:
+            The Execution; its result() has the loss and outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> forward.result().has_loss
+            True
         """
     def execute_gradient(
         self,
@@ -5944,9 +7614,40 @@ class TrainingGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Gradients of the last forward. Raises StateError without one.
+        The gradient pass of the last forward pass.
 
-        accumulate: joins those that wait for the update, with compile(accumulate_gradients=True). True: so that the update is that of one batch of all samples, as the losses' reduction says; InvalidArgument where that is neither of the others. "sum": adds them. "mean": has their mean, each pass counting by its samples. The first pass after an update replaces, as each does without.
+        Afterwards gradients can be read and changed: see gradient(), gradients
+        and set_gradient_data().
+
+        Args:
+            accumulate: what happens to gradients that wait for the update.
+                False: they are replaced. "sum": these are added. "mean": their
+                mean, each pass counting by its samples. True: "sum" or "mean",
+                as the losses' reduction says, so that the update is that of one
+                batch of all samples. The first pass after an update always
+                replaces. For graphs with compile(accumulate_gradients=True).
+            batch_size: samples; 0: those of the forward pass.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+            outputs_data: writable arrays that receive declared outputs.
+
+        Returns:
+            The Execution.
+
+        Raises:
+            StateError: no forward pass waits for it; the graph is not compiled.
+            InvalidArgument: accumulate is True and the losses have no one
+                reduction; the graph has no room for it.
+
+        Example:
+            >>> training.compile("cpu", accumulate_gradients=True)
+            >>> for half in (slice(4), slice(4, 8)):
+            ...     batch = {"x": points[half]}, {"y": targets[half]}
+            ...     forward = training.execute_forward(*batch)
+            ...     gradient = training.execute_gradient(accumulate=True)
+            >>> update = training.execute_optimizer_update()
         """
     def execute_optimizer_update(
         self,
@@ -5957,72 +7658,327 @@ class TrainingGraph(CompiledGraph):
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
     ) -> Execution:
         """
-        Applies the gradients. Raises StateError without gradients or optimizer.
+        The optimizer's update with the gradients of the last gradient pass.
+
+        Args:
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+
+        Returns:
+            The Execution.
+
+        Raises:
+            StateError: there are no gradients, or no optimizer.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradients[:] *= 0.5
+            >>> update = training.execute_optimizer_update()
         """
     def gradient(self, parameter: Tensor) -> NDArray[Any]:
         """
-        The raw gradient of a parameter on the device: a writable view, to be edited between execute_gradient and execute_optimizer_update. Waits for work in flight. Valid until the next gradient pass.
+        The gradient of a parameter on the device, to be read and changed.
+
+        Between execute_gradient() and execute_optimizer_update(), that is.
+        Waits for work in flight.
+
+        Args:
+            parameter: one of the trained parameters.
+
+        Returns:
+            A writable view of its shape, valid until the next gradient pass.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph.
+            UnsupportedError: the host does not see the device's memory:
+                gradient_data() copies.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> weights = training.tensor("fc.weights")
+            >>> training.gradient(weights).clip(-1, 1).shape
+            (2, 4)
         """
     def gradient_data(
         self, parameter: Tensor, layer: Layer | None = None
     ) -> NDArray[Any]:
         """
-        A copy of the raw gradient of a parameter, on any device; with `layer`, of a parameter of that layer.
+        A copy of the gradient of a parameter, on any device.
+
+        Args:
+            parameter: one of the trained parameters.
+            layer: a layer that has to have it, as in ML Compute; None: any.
+
+        Returns:
+            A float32 array of its shape.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph, or of another
+                layer.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradient_data(training.tensor("fc.biases")).shape
+            (2,)
         """
     def gradient_tensor(self, input: Tensor) -> Tensor | None:
         """
-        Gradient of an input tensor, or None when it is not computed. Read it with numpy().
+        The gradient of an input, which its numpy() reads after a run.
+
+        Args:
+            input: an input of the graph.
+
+        Returns:
+            A tensor of its shape, or None when it is not computed: see
+            compile(compute_all_gradients=True).
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.compile("cpu", compute_all_gradients=True)
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradient_tensor(x).numpy().shape
+            (8, 4)
         """
     def incoming_gradients(self, layer: Layer) -> list[Tensor]:
         """
-        Gradients of the layer's results, which its gradient reads.
+        Gradients of a layer's results, which its gradient reads.
+
+        Args:
+            layer: a layer of the graph.
+
+        Returns:
+            Those that can be read after a run, in the order of its results:
+            with compile(debug_layers=True) those of layers that have
+            is_debugging_enabled.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> dense = graph.layers[0]
+            >>> dense.is_debugging_enabled = True
+            >>> training.compile("cpu", debug_layers=True)
+            >>> [tensor.shape for tensor in training.incoming_gradients(dense)]
+            [(8, 2)]
         """
     def link(self, graphs: collections.abc.Sequence[TrainingGraph]) -> None:
         """
-        Joins sub-graphs compiled with link_graphs, this one being the first in forward order. Graphs that read results of others run the compiled batch size only. A graph's forward comes after those of the graphs it reads, its gradient pass after those of the graphs that read it; else StateError.
+        Joins graphs that read each other's results, this one being the first.
+
+        A graph's forward pass comes after those of the graphs it reads, its
+        gradient pass after those of the graphs that read it; else StateError.
+        Tensors in several of them share one buffer. Graphs that read results of
+        others run the compiled batch size only.
+
+        Args:
+            graphs: the others, in forward order.
+
+        Raises:
+            StateError: one was not compiled with link_graphs.
+            InvalidArgument: one is listed twice, they do not go together.
+
+        Example:
+            >>> first, second = tg.Graph(), tg.Graph()
+            >>> h = first.node(tg.layers.FullyConnected(3), x)
+            >>> z = second.node(tg.layers.FullyConnected(2), h)
+            >>> front = tg.TrainingGraph([first])
+            >>> back = tg.TrainingGraph([second], z.mean())
+            >>> front.add_inputs({"x": x})
+            >>> back.add_inputs({"h": h})
+            >>> for part in (front, back):
+            ...     part.compile("cpu", link_graphs=True)
+            >>> front.link([back])
         """
     def outgoing_gradients(self, layer: Layer) -> list[Tensor]:
         """
-        Gradients of the layer's sources, which its gradient writes.
+        Gradients of a layer's sources, which its gradient writes.
+
+        Args:
+            layer: a layer of the graph.
+
+        Returns:
+            Those that can be read after a run, in the order of its sources; see
+            incoming_gradients() and compile(compute_all_gradients=True).
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.compile("cpu", compute_all_gradients=True)
+            >>> dense = graph.layers[0]
+            >>> [tensor.shape for tensor in training.outgoing_gradients(dense)]
+            [(8, 4)]
         """
     def result_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        ML Compute's name of outgoing_gradients: the results of the gradient.
+        ML Compute's name of outgoing_gradients(): the gradient's results.
+
+        Args:
+            layer: a layer of the graph.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.result_gradient_tensors(graph.layers[0])
+            []
         """
     def set_gradient(self, parameter: Tensor, gradient: Tensor) -> None:
         """
-        The gradient of `parameter` is `gradient`, a result of this shape of a node of the graph, and not what autodiff finds. Raises InvalidArgument, ShapeError; StateError after compile.
+        Replaces what autodiff finds as the gradient of a parameter.
+
+        Args:
+            parameter: a parameter that a node of the graph reads.
+            gradient: a result of a node of the graph, of its shape.
+
+        Raises:
+            InvalidArgument: another tensor.
+            ShapeError: the shapes differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> dense = tg.layers.FullyConnected(2)
+            >>> h = graph.node(dense, x)
+            >>> training = tg.TrainingGraph([graph], h.mean())
+            >>> training.set_gradient(dense.biases, h.max(axis=0))
         """
     def set_gradient_data(self, parameter: Tensor, values: ArrayLike) -> None:
         """
-        Copies float32 values to the raw gradient of a parameter, on any device: between execute_gradient and execute_optimizer_update.
+        Replaces the gradient of a parameter, on any device.
+
+        Between execute_gradient() and execute_optimizer_update(), that is.
+
+        Args:
+            parameter: one of the trained parameters.
+            values: an array of its shape; it becomes float32.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph.
+            ShapeError: the array has another shape.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> biases = training.tensor("fc.biases")
+            >>> training.set_gradient_data(biases, [0, 0])
+            >>> training.gradient_data(biases)
+            array([0., 0.], dtype=float32)
         """
     def set_parameter_groups(
         self, groups: collections.abc.Sequence[ParameterGroup]
     ) -> None:
         """
-        What the optimizer does differently for some parameters; replaces the groups. Of several groups with one parameter the last one counts. Whichever optimizer is compiled has them. Raises InvalidArgument, StateError after compile.
+        What the optimizer does differently for some parameters.
+
+        Args:
+            groups: ParameterGroups, which replace those that were set before.
+                Of several with one parameter the last one counts. Whichever
+                optimizer is compiled has them.
+
+        Raises:
+            InvalidArgument: a number out of range.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> biases = tg.parameters_of(graph, lambda _, p: len(p.shape) == 1)
+            >>> adam = tg.optimizers.AdamW(1e-3, regularization_scale=0.01)
+            >>> training = tg.TrainingGraph([graph], h.mean(), adam)
+            >>> training.set_parameter_groups(
+            ...     [tg.ParameterGroup(biases, weight_decay=0)]
+            ... )
         """
     def set_training_tensor_parameters(
         self, parameters: collections.abc.Sequence[TensorParameter]
     ) -> None:
         """
         Input tensors that the optimizer trains as well.
+
+        Args:
+            parameters: TensorParameters of tensors that hold values; they are
+                not declared as inputs.
+
+        Raises:
+            StateError: the graph is compiled.
+
+        Example:
+            >>> image = tg.Tensor((8, 4), fill=0, name="image", batch_axis=None)
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), image)
+            >>> sgd = tg.optimizers.SGD(0.1)
+            >>> training = tg.TrainingGraph([graph], h.mean(), sgd)
+            >>> trained = tg.mlcompute.TensorParameter(image)
+            >>> training.set_training_tensor_parameters([trained])
+            >>> training.compile("cpu")
+            >>> "image" in [parameter.name for parameter in training.parameters]
+            True
         """
     def source_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        ML Compute's name of incoming_gradients: the sources of the gradient.
+        ML Compute's name of incoming_gradients(): the gradient's sources.
+
+        Args:
+            layer: a layer of the graph.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.source_gradient_tensors(graph.layers[0])
+            []
         """
-    def stop_gradient(self, tensors: collections.abc.Sequence[Tensor]) -> None: ...
+    def stop_gradient(self, tensors: collections.abc.Sequence[Tensor]) -> None:
+        """
+        No gradient goes through these tensors; layers before them do not train.
+
+        Args:
+            tensors: results of nodes, or inputs, of the graph.
+
+        Raises:
+            InvalidArgument: a tensor of no node of the graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> frozen = graph.node(tg.layers.FullyConnected(3), x)
+            >>> h = graph.node(tg.layers.FullyConnected(2, name="head"), frozen)
+            >>> training = tg.TrainingGraph([graph], h.mean())
+            >>> training.add_inputs({"x": x})
+            >>> training.stop_gradient([frozen])
+            >>> training.compile("cpu")
+            >>> [parameter.name for parameter in training.parameters]
+            ['head.weights', 'head.biases']
+        """
     @property
     def gradients(self) -> NDArray[Any]:
         """
-        All parameter gradients as one writable vector, in the order of `parameters`; each starts at a multiple of 64 bytes.
+        All gradients of parameters as one writable vector on the device, in the
+        order of `parameters`; each starts at a multiple of 64 bytes, and zeros
+        are between them. Raises StateError unless execute_forward() and
+        execute_gradient() ran, UnsupportedError for graphs that are linked.
         """
     @property
     def loss_scale(self) -> float:
         """
-        What losses are multiplied by, with precision "mixed_float16"; gradients that are read or written are without it. Starts at 65536, doubles after 2000 updates in a row and halves when a gradient is not finite: then the update changes nothing and is not counted by Adam. A power of two from 2**-24 to 2**24, else InvalidArgument. Waits for work in flight. StateError for graphs that have none.
+        What losses are multiplied by, with the precision "mixed_float16": a
+        power of two from 2**-24 to 2**24. It starts at 65536, doubles after
+        2000 updates in a row, and halves when a gradient is not finite: then
+        the update changes nothing, and Adam does not count it. Gradients that
+        are read or written are without it. Waits for work in flight. Raises
+        StateError for graphs that have none, InvalidArgument for other values.
         """
     @loss_scale.setter
     def loss_scale(self, value: float) -> None: ...
@@ -6034,24 +7990,47 @@ class TrainingGraph(CompiledGraph):
     @property
     def parameters(self) -> list[Tensor]:
         """
-        Trained parameters in order.
+        The trained parameters, in the order of `gradients`. Raises StateError
+        before compile.
         """
     @property
     def random_step(self) -> int:
         """
-        Number of forward passes in training form so far; dropout depends on it.
+        How many forward passes in training form there were; dropout depends on
+        it. Setting it raises InvalidArgument below 0.
         """
     @random_step.setter
     def random_step(self, value: int) -> None: ...
     @property
     def skipped_steps(self) -> int:
         """
-        How many updates changed nothing since compile(), because of a gradient that was not finite. Waits for work in flight. StateError for graphs without a loss_scale.
+        How many updates changed nothing since compile(), because a gradient was
+        not finite. Waits for work in flight. Raises StateError for graphs
+        without a loss_scale.
         """
 
 class InferenceGraph(CompiledGraph):
     """
-    A graph that compiles and runs forward.
+    A graph that compiles for a device and runs forward, in inference form:
+    dropout is off, normalizations take their running statistics.
+
+    It shares parameters with training graphs of the same graph objects on
+    the same device, and so runs with what they have learnt last.
+
+    Args:
+        graph_objects: the graphs.
+
+    Raises:
+        CallError: no list of graphs.
+
+    Example:
+        >>> inference = tg.InferenceGraph([graph])
+        >>> inference.add_inputs({"x": x})
+        >>> inference.add_outputs({"h": h})
+        >>> inference.compile("cpu")
+        >>> inference.execute({"x": points}).result().outputs["h"].shape
+        (8, 2)
+
     """
     @staticmethod
     def load(
@@ -6063,7 +8042,34 @@ class InferenceGraph(CompiledGraph):
         tensors: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> InferenceGraph:
         """
-        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from a file of export_graph(), compiled, with nothing of
+        the code that built it.
+
+        The file may be of a training graph, of which it takes the forward pass.
+
+        Args:
+            path: the file.
+            device: "cpu", "gpu", "any" or a Device; None: "any".
+            with_state: False: begins as it was built.
+            batch_size: samples to compile for; 0: as it was exported.
+            tensors: some to have instead of new ones, by their names in the
+                file, so that graphs share them; they get the values of the
+                file.
+
+        Raises:
+            FileError: the file cannot be read, or is no such file.
+            InvalidArgument: tensors of names that the file does not have.
+            ShapeError: one of the tensors has another shape.
+            DTypeError: one of the tensors has another type.
+            UnsupportedError: it has ops that only a later version has, or that
+                the device does not run.
+            DeviceError: the device is not available.
+
+        Example:
+            >>> training.export_graph("graph.safetensors")
+            >>> loaded = tg.InferenceGraph.load("graph.safetensors", "cpu")
+            >>> loaded.execute({"x": points}).result().outputs["h"].shape
+            (8, 2)
         """
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
     def _share(self) -> Any: ...
@@ -6094,9 +8100,64 @@ class InferenceGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Forward in inference form. Arguments as TrainingGraph.execute().
+        The forward pass, in inference form.
+
+        It returns when the work is enqueued. Data is copied and checked before
+        that, and counts for this call alone.
+
+        Args:
+            inputs_data: arrays by name, as TrainingGraph.execute() takes them.
+            loss_labels_data: labels of losses that are nodes of the graph.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run, the first ones of the data; 0: as
+                many as the data has, and the compiled number without data.
+            skip_writing_input_data_to_device: ignores the data of this call.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over, on a
+                thread of the device.
+            outputs_data: writable arrays by the names of declared outputs,
+                which receive them; keep them until the end.
+
+        Returns:
+            The Execution. Its result() waits, and has the outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> h = np.empty((8, 2), np.float32)
+            >>> execution = inference.execute({"x": points}, outputs_data={"h": h})
+            >>> execution.result().outputs["h"].shape
+            (8, 2)
         """
-    def link(self, graphs: collections.abc.Sequence[InferenceGraph]) -> None: ...
+    def link(self, graphs: collections.abc.Sequence[InferenceGraph]) -> None:
+        """
+        Joins graphs that read each other's results, this one being the first.
+
+        Args:
+            graphs: the others, in forward order.
+
+        Raises:
+            StateError: one was not compiled with link_graphs.
+            InvalidArgument: one is listed twice, they do not go together.
+
+        Example:
+            >>> first, second = tg.Graph(), tg.Graph()
+            >>> h = first.node(tg.layers.ReLU(), x)
+            >>> z = second.node(tg.layers.Tanh(), h)
+            >>> front, back = tg.InferenceGraph([first]), tg.InferenceGraph([second])
+            >>> front.add_inputs({"x": x})
+            >>> back.add_inputs({"h": h})
+            >>> for part in (front, back):
+            ...     part.compile("cpu", link_graphs=True)
+            >>> front.link([back])
+        """
 
 class NodePaddingPolicy:
     """
@@ -7043,27 +9104,95 @@ def bfloat16_record() -> numpy.dtype[Any]:
 
 def fixed_order(collective: Collective | Transport | Communicator) -> Collective:
     """
-    The same with sums in the order of ranks, (x0 + x1) + x2: bit for bit those of one process that adds what each rank had. Takes as many times the memory and traffic as there are ranks.
+    The same collective with sums in the order of ranks, (x0 + x1) + x2.
+
+    They are, bit for bit, those of one process that adds what each rank
+    had. It takes as many times the memory and traffic as there are ranks.
+
+    Args:
+        collective: a Collective, or what it takes.
+
+    Raises:
+        InvalidArgument: an object without rank, size or an operation.
+
+    Example:
+        >>> class Alone:
+        ...     rank, size = 0, 1
+        ...     def all_reduce(self, array): ...
+        ...     def all_gather(self, part, all): all[:] = part
+        ...     def broadcast(self, array, root): ...
+        >>> tg.fixed_order(Alone()).description
+        'Alone, sums in the order of ranks'
     """
 
 def num_threads() -> int:
     """
-    Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.
+    How many threads the device "cpu" has.
+
+    At first OMP_NUM_THREADS where that is set, else as many as the process
+    may use processors: by its affinity, or by the CPU quota of its
+    container, whichever is less.
+
+    Example:
+        >>> tg.num_threads() >= 1
+        True
     """
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """
-    The user's metadata of a checkpoint, or of any safetensors file. Raises FileError.
+    The user's metadata of a checkpoint, or of any safetensors file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Text by text.
+
+    Raises:
+        FileError: it cannot be read, or is no such file.
+        CallError: no path.
+
+    Example:
+        >>> training.save("run.safetensors", metadata={"epoch": "3"})
+        >>> tg.read_metadata("run.safetensors")
+        {'epoch': '3'}
     """
 
 def set_num_threads(count: int) -> None:
     """
-    Sets the threads of graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
+    Sets the threads of the device "cpu", for graphs that are compiled from
+    now on.
+
+    Those that are compiled keep theirs, and share no parameters with graphs
+    on the new device.
+
+    Args:
+        count: 1 to 1024.
+
+    Raises:
+        InvalidArgument: a number out of range.
+
+    Example:
+        >>> tg.set_num_threads(tg.num_threads())
     """
 
 def set_seed(seed: int) -> None:
     """
-    Seeds initial values of parameters and dropout masks: those of layers and graphs that are made from now on.
+    Seeds initial values of parameters and dropout masks: those of layers
+    and graphs that are made from now on.
+
+    Args:
+        seed: any integer of 64 bits.
+
+    Raises:
+        InvalidArgument: a larger one.
+
+    Example:
+        >>> tg.set_seed(0)
+        >>> first = tg.Tensor.random((2, 4), "uniform").numpy()
+        >>> tg.set_seed(0)
+        >>> bool((tg.Tensor.random((2, 4), "uniform").numpy() == first).all())
+        True
     """
 
 def summarized_dot_description(
