@@ -25,14 +25,14 @@ Examples in help() go on from here, those of methods from the one of their class
 
 Where to look:
 
-* tensors and graphs: Tensor, Graph, and what graphs are made of: layers, losses,
+- tensors and graphs: Tensor, Graph, and what graphs are made of: layers, losses,
   optimizers, ops
-* running: TrainingGraph, InferenceGraph, Device, Execution, ExecutionResult
-* loops: fit, evaluate, predict, History, metrics, callbacks, prefetch, parameters_of
-* what happens: MemoryReport, Report, Profile
-* several processes: mpi_collective, Collective, fixed_order
-* other formats: onnx; coming from ML Compute: mlcompute, nodes
-* what can go wrong: errors
+- running: TrainingGraph, InferenceGraph, Device, Execution, ExecutionResult
+- loops: fit, evaluate, predict, History, metrics, callbacks, prefetch, parameters_of
+- what happens: MemoryReport, Report, Profile
+- several processes: mpi_collective, Collective, fixed_order
+- other formats: onnx; coming from ML Compute: mlcompute, nodes
+- what can go wrong: errors
 """
 
 from __future__ import annotations
