@@ -134,8 +134,16 @@ def public_name(
 def plain_text(
     _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
 ) -> None:
-    """Bars and stars of formulas in docstrings are no markup."""
+    """Bars and stars of formulas in docstrings are no markup, where there may be any:
+    not in examples, nor in blocks behind "::"."""
+    block: int | None = None  # how far the text before it is indented
+    is_example = False
     for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        is_example = bool(line) and (is_example or line.lstrip().startswith(">>> "))
+        if not line or is_example or (block is not None and indent > block):
+            continue
+        block = indent if line.endswith("::") else None
         pieces = re.split(r"(`+[^`]*`+|:\w+:`[^`]*`)", line)
         pieces[::2] = [re.sub(r"[|*]", r"\\\g<0>", piece) for piece in pieces[::2]]
         lines[number] = "".join(pieces)

@@ -38,10 +38,12 @@ NOQA = "# ruff: noqa: ICN001, PYI011, PYI021, PYI029, PYI044, PYI054, RUF022\n"
 # Signatures with types are in the docstrings that pybind11 wrote: those of the
 # functions that traingraph has wrapped.
 BY_DOCSTRING = """
-import inspect, runpy
+import inspect, runpy, traingraph
 from pybind11_stubgen.parser.mixins.parse import (
     ExtractSignaturesFromPybind11Docstrings as Parser,
 )
+for name in ("Graph", "Ops", "Tensor"):  # any attribute would do
+    del getattr(traingraph._core, name).__getattr__
 handle_function = Parser.handle_function
 def of_wrapped(self, path, function):
     inner = getattr(function, "__self__", None)

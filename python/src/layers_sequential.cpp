@@ -74,6 +74,28 @@ std::shared_ptr<layers::Sequential> make_sequential(
   return std::make_shared<layers::Sequential>(std::move(all));
 }
 
+constexpr const char* kSequentialDoc = R"pbdoc(
+    Layers that follow each other, as one layer.
+
+    The first gets the sources, every other one the first result before, and loss_labels
+    go to the last. node() and sequence() add a node for each, and those may be Sequential themselves. It
+    is no layer of the graph: those in it are, under their own names. len(), an index and
+    iteration give the layers.
+
+    Args:
+        args: The layers, one or more.
+
+    Raises:
+        InvalidArgument: without a layer.
+        CallError: for what is no layer.
+
+    Example:
+        >>> block = tg.layers.Sequential(tg.layers.FullyConnected(8), tg.layers.ReLU())
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(block, x).shape, len(block)
+        ((64, 8), 2)
+)pbdoc";
+
 /// Returns the layer as Python gave it in.
 LayerHolder layer_at(const layers::Sequential& self, std::int64_t index) {
   const auto count = static_cast<std::int64_t>(self.layers().size());
@@ -87,14 +109,8 @@ LayerHolder layer_at(const layers::Sequential& self, std::int64_t index) {
 
 void bind_sequential(py::module_& m) {
   using Class = layers::Sequential;
-  BoundClass<Class, Layer, std::shared_ptr<Class>>(
-      m, "Sequential",
-      "Layers one after the other, as one: Graph.node() adds a node for each, "
-      "in order.\n\nThe first layer gets the sources, every other one the "
-      "first result before; loss_labels go to the last. Some may be Sequential "
-      "themselves. It is no layer of the graph: those in it are, under their "
-      "own names. len(), an index and iteration give the layers. Raises "
-      "InvalidArgument without a layer.")
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(m, "Sequential",
+                                                   kSequentialDoc)
       .def(py::init(&make_sequential))
       .def("__len__", [](const Class& self) { return self.layers().size(); })
       .def("__getitem__", &layer_at, whole("index"))

@@ -156,11 +156,12 @@ constexpr const char* kUpdateDoc = R"pbdoc(
             >>> update = training.execute_optimizer_update()
       )pbdoc";
 
-Execution execute(TrainingGraph& self, const Arrays& inputs_data,
-                  const Arrays& labels_data, const Arrays& weights_data,
-                  std::int64_t batch_size, bool skip_writing, bool synchronous,
-                  bool profiling, bool for_inference, bool per_layer,
-                  const StepHandler& handler, const Outputs& outputs_data) {
+Execution execute_step(TrainingGraph& self, const Arrays& inputs_data,
+                       const Arrays& labels_data, const Arrays& weights_data,
+                       std::int64_t batch_size, bool skip_writing,
+                       bool synchronous, bool profiling, bool for_inference,
+                       bool per_layer, const StepHandler& handler,
+                       const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;
   };
@@ -274,9 +275,9 @@ void bind_execute(Training& graph) {
   const py::arg_v inference = py::arg("forward_for_inference") = false;
   const py::arg_v skip = py::arg("skip_writing_input_data_to_device") = false;
   graph
-      .def("execute", &execute, inputs, labels, weights, py::kw_only(), batch,
-           skip, synchronous, profiling, inference, per_layer, handler, outputs,
-           kExecuteDoc)
+      .def("execute", &execute_step, inputs, labels, weights, py::kw_only(),
+           batch, skip, synchronous, profiling, inference, per_layer, handler,
+           outputs, kExecuteDoc)
       .def("execute_forward", &execute_forward, inputs, labels, weights,
            py::kw_only(), batch, synchronous, profiling, inference, per_layer,
            handler, outputs, kForwardDoc)

@@ -38,6 +38,7 @@ Where to look:
 from __future__ import annotations
 
 from . import (
+    _attributes,
     _repr,
     _values,
     callbacks,
@@ -155,5 +156,6 @@ __all__ = [
     "set_seed",
 ]
 
+_attributes.install()
 _repr.install()
 _values.install()

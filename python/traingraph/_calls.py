@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from ._arguments import got
+from ._docstrings import cleaned
 from ._make_error import make_error
 from ._names import did_you_mean
 from ._signatures import readable, signatures_of, text_signature
@@ -229,7 +230,7 @@ def install(core: ModuleType, wrapped: Callable[..., Any]) -> None:
         return _error_of(doc, name, args, kwargs) if is_refused else None
 
     def explained(function: Any, name: str) -> Any:
-        doc = inspect.cleandoc(function.__doc__ or "")
+        doc = cleaned(function.__doc__)
         text = text_signature(name, doc)
         if not text:  # one that pybind11 has for itself
             return function

@@ -662,6 +662,19 @@ class TensorDescriptor:
     Shape and element type of a dense, row-major tensor.
 
     Images are NCHW, sequences (batch, time, features); axis 0 is the batch.
+
+    Args:
+        shape: The sizes of the axes.
+        data_type: Such as "float32" or numpy.int32.
+
+    Raises:
+        DTypeError: for a type that tensors do not have.
+        ShapeError: for more than max_rank axes.
+
+    Example:
+        >>> image = tg.TensorDescriptor((64, 3, 32, 32))
+        >>> image.rank, image.size_bytes, image.stride_bytes
+        (4, 786432, (12288, 4096, 128, 4))
     """
 
     max_rank: typing.ClassVar[int] = 8
@@ -670,7 +683,15 @@ class TensorDescriptor:
         feature_channel_count: int, data_type: DataType | DTypeLike = DataType.float32
     ) -> TensorDescriptor:
         """
-        ML Compute's (1, channels, 1, 1).
+        Biases of a convolution as ML Compute has them: (1, channels, 1, 1).
+
+        Args:
+            feature_channel_count: The number of channels.
+            data_type: Such as "float32" or numpy.int32.
+
+        Example:
+            >>> tg.TensorDescriptor.convolution_biases(16).shape
+            (1, 16, 1, 1)
         """
     @staticmethod
     def convolution_weights(
@@ -681,7 +702,18 @@ class TensorDescriptor:
         data_type: DataType | DTypeLike = DataType.float32,
     ) -> TensorDescriptor:
         """
-        ML Compute's (1, output * input, height, width).
+        Weights of a convolution as ML Compute has them: (1, output * input, height, width).
+
+        Args:
+            input_feature_channel_count: The number of input channels.
+            output_feature_channel_count: The number of output channels.
+            width: The width of the kernel.
+            height: The height of the kernel.
+            data_type: Such as "float32" or numpy.int32.
+
+        Example:
+            >>> tg.TensorDescriptor.convolution_weights(3, 16, 5, 5).shape
+            (1, 48, 5, 5)
         """
     @staticmethod
     def image(
@@ -692,7 +724,18 @@ class TensorDescriptor:
         data_type: DataType | DTypeLike = DataType.float32,
     ) -> TensorDescriptor:
         """
-        (batch_size, feature_channel_count, height, width).
+        Images: (batch_size, feature_channel_count, height, width).
+
+        Args:
+            width: The width.
+            height: The height.
+            feature_channel_count: The number of channels.
+            batch_size: The number of images.
+            data_type: Such as "float32" or numpy.int32.
+
+        Example:
+            >>> tg.TensorDescriptor.image(32, 24, 3, 64).shape
+            (64, 3, 24, 32)
         """
     @staticmethod
     def sequences(
@@ -735,7 +778,10 @@ class TensorDescriptor:
         other tensors.
         """
     @property
-    def data_type(self) -> DataType: ...
+    def data_type(self) -> DataType:
+        """
+        Such as "float32" or numpy.int32.
+        """
     @property
     def rank(self) -> int:
         """
@@ -748,9 +794,15 @@ class TensorDescriptor:
         tensors.
         """
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        The sizes of the axes.
+        """
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """
+        Bytes of all elements.
+        """
     @property
     def sorted_sequences(self) -> bool:
         """
@@ -780,7 +832,6 @@ class SequenceDescriptor(TensorDescriptor):
         >>> lengths = tg.mlcompute.SequenceDescriptor((2, 5, 4), [5, 3])
         >>> lengths.batch_size_per_sequence_step
         [2, 2, 2, 1, 1]
-
     """
     def __copy__(self) -> SequenceDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -829,7 +880,6 @@ class Device:
         >>> device = tg.Device("cpu")
         >>> device == tg.Device.cpu()
         True
-
     """
     @staticmethod
     def ane() -> Device:
@@ -1003,7 +1053,6 @@ class TensorOptimizerDeviceData:
         >>> weights = training.tensor("fc.weights")
         >>> [each.name for each in weights.optimizer_device_data]
         ['momentum', 'velocity']
-
     """
     def __repr__(self) -> str: ...
     @property
@@ -1039,7 +1088,6 @@ class TensorData:
         >>> data = tg.mlcompute.TensorData(np.zeros((2, 3), np.float32))
         >>> data.length
         24
-
     """
     @staticmethod
     def immutable(buffer: typing_extensions.Buffer) -> TensorData:
@@ -1112,7 +1160,6 @@ class Tensor:
         >>> ((h - h.mean(axis=0)) * 0.5).shape
         (8, 2)
         >>> filled = tg.Tensor((2, 2), data=[[1, 2], [3, 4]])
-
     """
 
     __array_priority__: typing.ClassVar[float] = 1000.0
@@ -1947,7 +1994,6 @@ class TensorParameter:
         >>> parameter = tg.mlcompute.TensorParameter(image)
         >>> parameter.is_updatable
         True
-
     """
     def __init__(
         self,
@@ -1978,7 +2024,6 @@ class Platform:
 
     Example:
         >>> tg.mlcompute.Platform.set_rng_seed(0)
-
     """
     @staticmethod
     def rng_seed() -> int | None:
@@ -2013,13 +2058,27 @@ class Platform:
 class Layer:
     """
     Base of everything that Graph.node() takes.
+
+    A layer belongs to one graph; several nodes of it share its parameters.
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __repr__(self) -> str: ...
     @property
@@ -2052,7 +2111,10 @@ class Layer:
     @is_debugging_enabled.setter
     def is_debugging_enabled(self, value: bool) -> None: ...
     @property
-    def is_loss(self) -> bool: ...
+    def is_loss(self) -> bool:
+        """
+        Is it a loss?
+        """
     @property
     def layer_id(self) -> int:
         """
@@ -2073,12 +2135,21 @@ class Layer:
     @property
     def statistics(self) -> list[Tensor]:
         """
-        Running statistics.
+        Running statistics, which training moves: mean and variance.
         """
 
 class ActivationDescriptor:
     """
-    A function and its parameters; those that are not given have the function's own defaults.
+    A function of one element, and its parameters.
+
+    Args:
+        type: The function, such as "relu", "tanh" or "gelu".
+        a: Its first parameter; None: the function's own default.
+        b: Its second parameter; None: the function's own default.
+        c: Used by no function.
+
+    Raises:
+        InvalidArgument: for an unknown type, and parameters that it cannot take.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2095,24 +2166,64 @@ class ActivationDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def a(self) -> float: ...
+    def a(self) -> float:
+        """
+        Its first parameter; None: the function's own default.
+        """
     @property
-    def activation_type(self) -> ActivationType: ...
+    def activation_type(self) -> ActivationType:
+        """
+        The function.
+        """
     @property
-    def b(self) -> float: ...
+    def b(self) -> float:
+        """
+        Its second parameter; None: the function's own default.
+        """
     @property
-    def c(self) -> float: ...
+    def c(self) -> float:
+        """
+        Used by no function.
+        """
 
 class Activation(Layer):
     """
-    y = f(x) for every element.
+    ``y = f(x)`` for every element; any shape -> the same shape.
+
+    Args:
+        activation_type: The function, such as "relu"; ReLU, GELU and others are classes.
+        a: Its first parameter; None: the function's own default.
+        b: Its second parameter; None: the function's own default.
+        c: Used by no function.
+        descriptor: An ActivationDescriptor, in place of all these.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown type, and parameters that it cannot take.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(tg.layers.Activation("elu", a=0.5), x).shape
+        (64, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, descriptor: ActivationDescriptor, *, name: str = "") -> None: ...
@@ -2127,119 +2238,286 @@ class Activation(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> ActivationDescriptor: ...
+    def descriptor(self) -> ActivationDescriptor:
+        """
+        The function and its parameters.
+        """
 
 class ReLU(Activation):
     """
-    max(x, 0)
+    ``y = max(x, 0)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ReLU()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class ReLU6(Activation):
     """
-    min(max(x, 0), 6)
+    ``y = min(max(x, 0), 6)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ReLU6()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class LeakyReLU(Activation):
     """
-    x >= 0 ? x : slope * x
+    ``y = x >= 0 ? x : negative_slope * x`` for every element; any shape -> the same shape.
+
+    Args:
+        negative_slope: The slope below 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.LeakyReLU(0.1)).shape
+        (64, 8)
     """
     def __init__(self, negative_slope: float = 0.01, *, name: str = "") -> None: ...
 
 class ReLUN(Activation):
     """
-    min(x >= 0 ? x : a * x, b)
+    ``y = min(x >= 0 ? x : a * x, b)`` for every element; any shape -> the same shape.
+
+    Args:
+        a: The slope below 0.
+        b: The largest value.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ReLUN(0.1, 6)).shape
+        (64, 8)
     """
     def __init__(self, a: float, b: float, *, name: str = "") -> None: ...
 
 class Affine(Activation):
     """
-    scale * x + bias; ML Compute's linear layer.
+    ``y = scale * x + bias`` for every element; any shape -> the same shape.
+
+    Args:
+        scale: The factor.
+        bias: What is added.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Affine(2, bias=1)).shape
+        (64, 8)
     """
     def __init__(self, scale: float, bias: float = 0.0, *, name: str = "") -> None: ...
 
 class Sigmoid(Activation):
     """
-    1 / (1 + exp(-x))
+    ``y = 1 / (1 + exp(-x))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Sigmoid()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class HardSigmoid(Activation):
     """
-    clamp(0.2 * x + 0.5, 0, 1)
+    ``y = min(max(0.2 * x + 0.5, 0), 1)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardSigmoid()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Tanh(Activation):
     """
-    tanh(x)
+    ``y = tanh(x)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Tanh()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Absolute(Activation):
     """
-    |x|; the gradient at 0 is 0
+    ``y = |x|`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Absolute()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class SoftPlus(Activation):
     """
-    ln(1 + exp(beta * x)) / beta
+    ``y = ln(1 + exp(beta * x)) / beta`` for every element; any shape -> the same shape.
+
+    Args:
+        beta: How sharp the bend is, above 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftPlus()).shape
+        (64, 8)
     """
     def __init__(self, beta: float = 1.0, *, name: str = "") -> None: ...
 
 class SoftSign(Activation):
     """
-    x / (1 + |x|)
+    ``y = x / (1 + |x|)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftSign()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class ELU(Activation):
     """
-    x >= 0 ? x : a * (exp(x) - 1)
+    ``y = x >= 0 ? x : a * (exp(x) - 1)`` for every element; any shape -> the same shape.
+
+    Args:
+        a: Below 0 the result tends to -a.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ELU()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class LogSigmoid(Activation):
     """
-    ln(1 / (1 + exp(-x)))
+    ``y = ln(1 / (1 + exp(-x)))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.LogSigmoid()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class SELU(Activation):
     """
-    1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))
+    ``y = 1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SELU()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class CELU(Activation):
     """
-    max(0, x) + min(0, a * (exp(x / a) - 1))
+    ``y = max(0, x) + min(0, a * (exp(x / a) - 1))`` for every element; any shape -> the same shape.
+
+    Args:
+        a: Below 0 the result tends to -a; not 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.CELU()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class HardShrink(Activation):
     """
-    |x| > a ? x : 0
+    ``y = |x| > a ? x : 0`` for every element; any shape -> the same shape.
+
+    Args:
+        a: What is no larger becomes 0; not below 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardShrink()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class SoftShrink(Activation):
     """
-    x > a ? x - a : x < -a ? x + a : 0
+    ``y = x > a ? x - a : x < -a ? x + a : 0`` for every element; any shape -> the same shape.
+
+    Args:
+        a: By how much numbers come closer to 0; not below 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftShrink()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class TanhShrink(Activation):
     """
-    x - tanh(x)
+    ``y = x - tanh(x)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.TanhShrink()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Threshold(Activation):
     """
-    x > threshold ? x : replacement
+    ``y = x > threshold ? x : replacement`` for every element; any shape -> the same shape.
+
+    Args:
+        threshold: What is above it stays.
+        replacement: What all else becomes.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Threshold(0.1, 0)).shape
+        (64, 8)
     """
     def __init__(
         self, threshold: float, replacement: float, *, name: str = ""
@@ -2247,7 +2525,16 @@ class Threshold(Activation):
 
 class GELU(Activation):
     """
-    x * Phi(x), by erf or its tanh form
+    ``y = x * (1 + erf(x / sqrt(2))) / 2`` for every element; any shape -> the same shape.
+
+    Args:
+        approximates_with_tanh: Is it x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.GELU()).shape
+        (64, 8)
     """
     def __init__(
         self, approximates_with_tanh: bool = False, *, name: str = ""
@@ -2255,13 +2542,31 @@ class GELU(Activation):
 
 class HardSwish(Activation):
     """
-    x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6
+    ``y = x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardSwish()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Clamp(Activation):
     """
-    min(max(x, min_value), max_value)
+    ``y = min(max(x, min_value), max_value)`` for every element; any shape -> the same shape.
+
+    Args:
+        min_value: The smallest value.
+        max_value: The largest value, no smaller.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Clamp(-1, 1)).shape
+        (64, 8)
     """
     def __init__(
         self, min_value: float, max_value: float, *, name: str = ""
@@ -2269,26 +2574,75 @@ class Clamp(Activation):
 
 class SiLU(Activation):
     """
-    x / (1 + exp(-x))
+    ``y = x / (1 + exp(-x))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SiLU()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Mish(Activation):
     """
-    x * tanh(ln(1 + exp(x)))
+    ``y = x * tanh(ln(1 + exp(x)))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Mish()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class PReLU(Layer):
     """
-    x > 0 ? x : w * x, with a slope that is trained: one for all elements, or one for each channel, axis 1. weights: (1), (C) or (1, C, 1, 1), else count of them with the value slope.
+    ``y = x > 0 ? x : weights * x``, with slopes that are trained.
+
+    Any shape -> the same shape: one slope for all elements, or one for each channel,
+    axis 1.
+
+    Args:
+        count: How many slopes there are: 1, or the number of channels.
+        slope: What they are at first.
+        weights: The slopes as an array or a tensor, in place of these: (1), (C) or
+            (1, C, 1, 1).
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a count below 1.
+        ShapeError: for slopes of another shape; from node(), where they are neither one
+            nor as many as the channels.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> prelu = tg.layers.PReLU(16)
+        >>> g.node(prelu, image).shape, prelu.weights.shape
+        ((8, 16, 32, 32), (16,))
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -2297,20 +2651,54 @@ class PReLU(Layer):
     @typing.overload
     def __init__(self, *, weights: Tensor | ArrayLike, name: str = "") -> None: ...
     @property
-    def weights(self) -> Tensor: ...
+    def weights(self) -> Tensor:
+        """
+        The slopes; trained.
+        """
     @property
-    def weights_parameter(self) -> TensorParameter: ...
+    def weights_parameter(self) -> TensorParameter:
+        """
+        weights with their state in training.
+        """
 
 class Arithmetic(Layer):
     """
-    One source for unary operations, else x and y, broadcast.
+    Arithmetic by element, with NumPy's broadcasting.
+
+    Sources are x and y, or x alone for unary operations; y and x have one data type.
+    ``x + y``, ``-x``, ``x.exp()`` are the same for results of a graph.
+
+    Args:
+        operation: Such as "add", "multiply", "max" or "sqrt".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown operation.
+        ShapeError: from node(), for shapes that do not broadcast.
+
+    Example:
+        >>> g, x, y = tg.Graph(), tg.Tensor((64, 16)), tg.Tensor((64, 1))
+        >>> g.node(tg.layers.Arithmetic("max"), [x, y]).shape
+        (64, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2319,18 +2707,50 @@ class Arithmetic(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def operation(self) -> ArithmeticOperation: ...
+    def operation(self) -> ArithmeticOperation:
+        """
+        Such as "add", "multiply", "max" or "sqrt".
+        """
 
 class Comparison(Layer):
     """
-    Sources x and y, broadcast (logical_not: x); the result is boolean.
+    Comparison by element, with NumPy's broadcasting; the result is Boolean.
+
+    Sources are x and y, or x alone for "logical_not". No gradient passes. ``x < y`` is
+    the same for results of a graph.
+
+    Args:
+        operation: Such as "less", "equal" or "logical_and".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown operation.
+        ShapeError: from node(), for shapes that do not broadcast.
+
+    Example:
+        >>> g, x, y = tg.Graph(), tg.Tensor((64, 16)), tg.Tensor((64, 1))
+        >>> less = g.node(tg.layers.Comparison("less"), [x, y])
+        >>> less.shape, str(less.data_type)
+        ((64, 16), 'boolean')
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2339,48 +2759,141 @@ class Comparison(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def operation(self) -> ComparisonOperation: ...
+    def operation(self) -> ComparisonOperation:
+        """
+        Such as "less", "equal" or "logical_and".
+        """
 
 class Selection(Layer):
     """
-    Sources condition (boolean), x, y, broadcast.
+    ``condition ? x : y`` by element, with NumPy's broadcasting.
+
+    Sources are the condition (Boolean), x and y. The condition has no gradient.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        DTypeError: from node(), for a condition that is not Boolean.
+        ShapeError: from node(), for shapes that do not broadcast.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> mask = tg.Tensor((64, 16), "boolean")
+        >>> g.node(tg.layers.Selection(), [mask, x, tg.Tensor((64, 1))]).shape
+        (64, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Dropout(Layer):
     """
-    Training: drops elements with probability `rate`, scales the others by 1 / (1 - rate). Seed 0 is the platform's.
+    Drops elements in training: they are 0, and the others divided by 1 - rate.
+
+    Any shape -> the same shape. Inference passes everything on. The mask depends on the
+    seed, the node and the number of the training step; the gradient has the same mask.
+
+    Args:
+        rate: The probability that an element is dropped, in [0, 1).
+        seed: Of the masks; 0: the platform's.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a rate outside of [0, 1).
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(32), tg.layers.Dropout(0.5)).shape
+        (64, 32)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, rate: float, seed: int = 0, *, name: str = "") -> None: ...
     @property
-    def rate(self) -> float: ...
+    def rate(self) -> float:
+        """
+        The probability that an element is dropped, in [0, 1).
+        """
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """
+        Of the masks; 0: the platform's.
+        """
 
 class Softmax(Layer):
     """
-    exp(x) / sum(exp(x)) over one axis, or its logarithm.
+    Numbers that are positive and add up to 1 along an axis: ``exp(x) / sum(exp(x))``.
+
+    Any shape -> the same shape. SoftmaxCrossEntropy has a softmax of its own: train
+    without this layer before it.
+
+    Args:
+        operation: "softmax", or "log_softmax" for its logarithm.
+        axis: The axis, a negative one from the end; 1 are the classes of (N, C, ...).
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown operation; from node(), for an axis that the source
+            does not have.
+
+    Example:
+        >>> g, scores = tg.Graph(), tg.Tensor((64, 10))
+        >>> g.node(tg.layers.Softmax(), scores).shape
+        (64, 10)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2390,67 +2903,185 @@ class Softmax(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end; 1 are the classes of (N, C, ...).
+        """
     @property
-    def operation(self) -> SoftmaxOperation: ...
+    def operation(self) -> SoftmaxOperation:
+        """
+        "softmax", or "log_softmax" for its logarithm.
+        """
 
 class Reshape(Layer):
     """
-    Same elements, other shape; one size may be -1.
+    The same elements in another shape; ``x.reshape(...)`` of results.
+
+    Args:
+        shape: The sizes, of which one may be -1: what remains. The first is the batch.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        ShapeError: from node(), for another number of elements.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 28, 16))
+        >>> g.node(tg.layers.Reshape((64, -1)), x).shape
+        (64, 448)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self, shape: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        The sizes, of which one may be -1: what remains. The first is the batch.
+        """
 
 class Flatten(Layer):
     """
-    (N, ...) -> (N, the number of elements of a sample), as fully connected layers want images.
+    (N, ...) -> (N, the number of elements of a sample), as FullyConnected wants images.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 8, 8))
+        >>> g.node(tg.layers.Flatten(), image).shape
+        (64, 192)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Transpose(Layer):
     """
-    Result axis k is source axis axes[k].
+    The axes in another order; ``x.transpose(...)`` of results.
+
+    Args:
+        axes: Axis k of the result is axis axes[k] of the source.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for axes that are not all axes once, from node() for another
+            number of them.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 128, 4, 16))
+        >>> g.node(tg.layers.Transpose((0, 2, 1, 3)), x).shape
+        (8, 4, 128, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self, axes: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
-    def axes(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]:
+        """
+        Axis k of the result is axis axes[k] of the source.
+        """
 
 class Upsample(Layer):
     """
-    Images (N, C, H, W) at the size `shape`, (height, width), or sequences (N, C, W) and rows of images at (width); any ratio.
+    Images or sequences at another resolution, at any ratio, below 1 too.
+
+    (N, C, H, W) -> (N, C, H', W'), or the last axis of (N, C, W) or (N, C, H, W) alone.
+    Element i of an axis is taken at ::
+
+        (i + 1/2) * in / out - 1/2      or  i * (in - 1) / (out - 1), aligned
+
+    where "nearest" reads the element there, the later one half way between two, and
+    "linear" adds up the two around, by their distances. Positions outside are those of
+    the ends. Elements between those that are read have no influence.
+
+    Args:
+        shape: (H', W'), or (W',).
+        sample_mode: "nearest" or "linear".
+        aligns_corners: Are the first and the last elements those of the source? Else the
+            edges of the image are. For "linear".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 1, other numbers of them, and aligned corners
+            with "nearest".
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> g.node(tg.layers.Upsample((64, 64), "linear"), image).shape
+        (8, 16, 64, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2463,38 +3094,103 @@ class Upsample(Layer):
     @property
     def aligns_corners(self) -> bool:
         """
-        Are the first and the last samples those of the source? Else the edges of the image are. For linear sampling.
+        Are the first and the last elements those of the source? Else the edges of the image are. For "linear".
         """
     @property
-    def sample_mode(self) -> SampleMode: ...
+    def sample_mode(self) -> SampleMode:
+        """
+        "nearest" or "linear".
+        """
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        (H', W'), or (W',).
+        """
 
 class Concatenation(Layer):
     """
-    Sources of equal sizes but on `axis`.
+    Sources behind each other along an axis.
+
+    Args:
+        axis: The axis, a negative one from the end. Sources have equal sizes but on it.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        ShapeError: from node(), for sources of other sizes.
+
+    Example:
+        >>> g, x, y = tg.Graph(), tg.Tensor((64, 16)), tg.Tensor((64, 8))
+        >>> g.node(tg.layers.Concatenation(), [x, y]).shape
+        (64, 24)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, axis: int = 1, *, name: str = "") -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end. Sources have equal sizes but on it.
+        """
 
 class Split(Layer):
     """
-    Parts of ceil(size / split_count), or of split_section_lengths.
+    Parts of a source along an axis.
+
+    node() returns the first, Graph.result_tensors() all of them.
+
+    Args:
+        split_count: How many parts there are, of ceil(size / split_count) each; the last
+            one may be smaller, and there are fewer when the size is used up before.
+        split_section_lengths: Their sizes, in place of that, which add up to the axis.
+        axis: The axis, a negative one from the end.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a count or a size below 1.
+        ShapeError: from node(), for sizes that do not add up.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 24))
+        >>> split = tg.layers.Split([16, 8], axis=1)
+        >>> first = g.node(split, x)
+        >>> [part.shape for part in g.result_tensors(split)]
+        [(64, 16), (64, 8)]
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, split_count: int, axis: int, *, name: str = "") -> None: ...
@@ -2503,22 +3199,58 @@ class Split(Layer):
         self, split_section_lengths: list[int], axis: int, *, name: str = ""
     ) -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end.
+        """
     @property
-    def split_count(self) -> int: ...
+    def split_count(self) -> int:
+        """
+        How many parts there are, of ceil(size / split_count) each; the last one may be smaller, and there are fewer when the size is used up before.
+        """
     @property
-    def split_section_lengths(self) -> tuple[int, ...]: ...
+    def split_section_lengths(self) -> tuple[int, ...]:
+        """
+        Their sizes, in place of that, which add up to the axis.
+        """
 
 class Slice(Layer):
     """
-    Half-open ranges with positive strides, one per axis.
+    A part of each axis; ``x[:, 2:10]`` of results.
+
+    Args:
+        start: The first index of each axis.
+        end: Behind the last index of each axis.
+        stride: The steps, above 0; (): 1 on each axis.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for other numbers of axes; from node(), for ranges that the source
+            does not have, and steps below 1.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(tg.layers.Slice(start=(0, 2), end=(64, 10), stride=(1, 2)), x).shape
+        (64, 4)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2529,22 +3261,60 @@ class Slice(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def end(self) -> tuple[int, ...]: ...
+    def end(self) -> tuple[int, ...]:
+        """
+        Behind the last index of each axis.
+        """
     @property
-    def start(self) -> tuple[int, ...]: ...
+    def start(self) -> tuple[int, ...]:
+        """
+        The first index of each axis.
+        """
     @property
-    def stride(self) -> tuple[int, ...]: ...
+    def stride(self) -> tuple[int, ...]:
+        """
+        The steps, above 0; (): 1 on each axis.
+        """
 
 class Padding(Layer):
     """
-    Pads height and width by one size, (left, right), or (top, bottom, left, right).
+    Adds elements around the last two axes: (..., H, W) -> (..., top + H + bottom, left +
+    W + right).
+
+    Args:
+        padding_type: "zero", "constant", "reflect" (without the border element),
+            "symmetric" (with it) or "replicate" (nothing but it).
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right).
+        constant_value: What is added, for "constant".
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown type, sizes below 0, and other numbers of them;
+            from node(), for more than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.Padding("reflect", (1, 1, 2, 2)), image).shape
+        (8, 3, 34, 36)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2555,21 +3325,55 @@ class Padding(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def constant_value(self) -> float: ...
+    def constant_value(self) -> float:
+        """
+        What is added, for "constant".
+        """
     @property
-    def padding_bottom(self) -> int: ...
+    def padding_bottom(self) -> int:
+        """
+        Elements that are added below.
+        """
     @property
-    def padding_left(self) -> int: ...
+    def padding_left(self) -> int:
+        """
+        Elements that are added on the left.
+        """
     @property
-    def padding_right(self) -> int: ...
+    def padding_right(self) -> int:
+        """
+        Elements that are added on the right.
+        """
     @property
-    def padding_top(self) -> int: ...
+    def padding_top(self) -> int:
+        """
+        Elements that are added above.
+        """
     @property
-    def padding_type(self) -> PaddingType: ...
+    def padding_type(self) -> PaddingType:
+        """
+        "zero", "constant", "reflect" (without the border element), "symmetric" (with it) or "replicate" (nothing but it).
+        """
 
 class ZeroPadding(Padding):
     """
-    Pads with zeros.
+    Adds zeros around the last two axes.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ZeroPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -2577,7 +3381,23 @@ class ZeroPadding(Padding):
 
 class ReflectionPadding(Padding):
     """
-    Mirrors, without the border sample.
+    Mirrors the last two axes at their ends, without the border element.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ReflectionPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -2585,7 +3405,23 @@ class ReflectionPadding(Padding):
 
 class SymmetricPadding(Padding):
     """
-    Mirrors, with the border sample.
+    Mirrors the last two axes at their ends, with the border element.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.SymmetricPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -2593,7 +3429,23 @@ class SymmetricPadding(Padding):
 
 class ReplicationPadding(Padding):
     """
-    Repeats the border sample.
+    Repeats the border elements of the last two axes.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ReplicationPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -2601,7 +3453,21 @@ class ReplicationPadding(Padding):
 
 class ConstantPadding(Padding):
     """
-    Pads with one value.
+    Adds a number around the last two axes: (..., H, W) -> (..., top + H + bottom, left +
+    W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right).
+        constant_value: What is added.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ConstantPadding((1, 1), constant_value=-1), image).shape
+        (8, 3, 32, 34)
     """
     def __init__(
         self,
@@ -2613,14 +3479,41 @@ class ConstantPadding(Padding):
 
 class Reduction(Layer):
     """
-    Reduced axes stay with size 1; no axes are all of them.
+    Sums, means or extremes over axes, which stay with size 1.
+
+    Args:
+        reduction_type: "sum", "mean", "max", "min", "arg_max", "arg_min", "l1_norm", "any"
+            or "all".
+        axes: The axes, negative ones from the end; (): all of them.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown type; from node(), for axes that the source does
+            not have.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 28, 16))
+        >>> g.node(tg.layers.Reduction("mean", (1,)), x).shape
+        (64, 1, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2630,13 +3523,36 @@ class Reduction(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def axes(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]:
+        """
+        The axes, negative ones from the end; (): all of them.
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "sum", "mean", "max", "min", "arg_max", "arg_min", "l1_norm", "any" or "all".
+        """
 
 class PoolingDescriptor:
     """
-    Pairs are (height, width), or one integer.
+    The options of Pooling, as ML Compute has them.
+
+    Pairs are (height, width), or one integer for both.
+
+    Args:
+        type: "max", "average" or "l2_norm".
+        kernel_size: Height and width of the window.
+        strides: Distances of the windows.
+        dilation_rates: Distances of the elements of a window.
+        padding_policy: "same", "valid" or "use_padding_size".
+        padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+        count_includes_padding: Does the mean of average pooling count padding?
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1, and for the policy
+            "use_padding_size" without sizes.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2650,7 +3566,20 @@ class PoolingDescriptor:
         count_includes_padding: bool = False,
         *,
         ceil_mode: bool = False,
-    ) -> PoolingDescriptor: ...
+    ) -> PoolingDescriptor:
+        """
+        Describes average pooling.
+
+        Args:
+            kernel_size: Height and width of the window.
+            strides: Distances of the windows.
+            dilation_rates: Distances of the elements of a window.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+            count_includes_padding: Does the mean of average pooling count padding?
+            ceil_mode: Does a last window count that begins inside the padded image and ends
+                behind it?
+        """
     @staticmethod
     def l2_norm(
         kernel_size: collections.abc.Sequence[int] | int,
@@ -2660,7 +3589,19 @@ class PoolingDescriptor:
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         *,
         ceil_mode: bool = False,
-    ) -> PoolingDescriptor: ...
+    ) -> PoolingDescriptor:
+        """
+        Describes L2 norm pooling.
+
+        Args:
+            kernel_size: Height and width of the window.
+            strides: Distances of the windows.
+            dilation_rates: Distances of the elements of a window.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+            ceil_mode: Does a last window count that begins inside the padded image and ends
+                behind it?
+        """
     @staticmethod
     def max(
         kernel_size: collections.abc.Sequence[int] | int,
@@ -2670,7 +3611,19 @@ class PoolingDescriptor:
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         *,
         ceil_mode: bool = False,
-    ) -> PoolingDescriptor: ...
+    ) -> PoolingDescriptor:
+        """
+        Describes max pooling.
+
+        Args:
+            kernel_size: Height and width of the window.
+            strides: Distances of the windows.
+            dilation_rates: Distances of the elements of a window.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+            ceil_mode: Does a last window count that begins inside the padded image and ends
+                behind it?
+        """
     def __copy__(self) -> PoolingDescriptor: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> PoolingDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -2694,46 +3647,131 @@ class PoolingDescriptor:
         Does a last window count that begins inside the padded image and ends behind it?
         """
     @property
-    def count_includes_padding(self) -> bool: ...
+    def count_includes_padding(self) -> bool:
+        """
+        Does the mean of average pooling count padding?
+        """
     @property
-    def dilation_rate_in_x(self) -> int: ...
+    def dilation_rate_in_x(self) -> int:
+        """
+        dilation_rates[1].
+        """
     @property
-    def dilation_rate_in_y(self) -> int: ...
+    def dilation_rate_in_y(self) -> int:
+        """
+        dilation_rates[0].
+        """
     @property
-    def dilation_rates(self) -> tuple[int, int]: ...
+    def dilation_rates(self) -> tuple[int, int]:
+        """
+        Distances of the elements of a window.
+        """
     @property
-    def kernel_height(self) -> int: ...
+    def kernel_height(self) -> int:
+        """
+        kernel_size[0].
+        """
     @property
-    def kernel_size(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]:
+        """
+        Height and width of the window.
+        """
     @property
-    def kernel_width(self) -> int: ...
+    def kernel_width(self) -> int:
+        """
+        kernel_size[1].
+        """
     @property
-    def padding_policy(self) -> PaddingPolicy: ...
+    def padding_policy(self) -> PaddingPolicy:
+        """
+        "same", "valid" or "use_padding_size".
+        """
     @property
-    def padding_size_in_x(self) -> int: ...
+    def padding_size_in_x(self) -> int:
+        """
+        padding_sizes[1].
+        """
     @property
-    def padding_size_in_y(self) -> int: ...
+    def padding_size_in_y(self) -> int:
+        """
+        padding_sizes[0].
+        """
     @property
-    def padding_sizes(self) -> tuple[int, int]: ...
+    def padding_sizes(self) -> tuple[int, int]:
+        """
+        Padding of each side, for "use_padding_size"; None: zeros.
+        """
     @property
-    def pooling_type(self) -> PoolingType: ...
+    def pooling_type(self) -> PoolingType:
+        """
+        "max", "average" or "l2_norm".
+        """
     @property
-    def stride_in_x(self) -> int: ...
+    def stride_in_x(self) -> int:
+        """
+        strides[1].
+        """
     @property
-    def stride_in_y(self) -> int: ...
+    def stride_in_y(self) -> int:
+        """
+        strides[0].
+        """
     @property
-    def strides(self) -> tuple[int, int]: ...
+    def strides(self) -> tuple[int, int]:
+        """
+        Distances of the windows.
+        """
 
 class Pooling(Layer):
     """
-    (N, C, H, W) -> (N, C, H', W'), over windows; (N, C, L) is an image of one row.
+    Reduces the windows of each channel to one number.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    With k' = (kernel - 1) * dilation + 1, extents are ceil(in / stride) for "same", and
+    floor((in + 2 * padding - k') / stride) + 1 otherwise. MaxPooling, AveragePooling
+    and L2NormPooling say what the types compute.
+
+    Args:
+        pooling_type: "max", "average" or "l2_norm".
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        dilation_rates: Distances of the elements of a window.
+        count_includes_padding: Does the mean of average pooling count padding?
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A PoolingDescriptor, in place of all others.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> g.node(tg.layers.Pooling("max", 3, strides=2), image).shape
+        (64, 3, 16, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, descriptor: PoolingDescriptor, *, name: str = "") -> None: ...
@@ -2754,11 +3792,40 @@ class Pooling(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> PoolingDescriptor: ...
+    def descriptor(self) -> PoolingDescriptor:
+        """
+        The options of the layer.
+        """
 
 class MaxPooling(Pooling):
     """
-    The largest sample of each window; padding never wins. No strides are the kernel size.
+    The largest element of each window; padding never wins.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    The gradient goes to the first largest element of the window. Extents are as those
+    of Pooling.
+
+    Args:
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows; None: the kernel size.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        dilation_rates: Distances of the elements of a window.
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> g.node(tg.layers.MaxPooling(2), image).shape
+        (64, 3, 16, 16)
+        >>> g.node(tg.layers.MaxPooling(3, strides=2, padding="same"), image).shape
+        (64, 3, 16, 16)
     """
     def __init__(
         self,
@@ -2776,7 +3843,30 @@ class MaxPooling(Pooling):
 
 class L2NormPooling(Pooling):
     """
-    The root of the sum of squares of each window. No strides are the kernel size.
+    The root of the sum of squares of each window.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    The gradient is g * x / y, and 0 where y is 0. Extents are as those of Pooling.
+
+    Args:
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows; None: the kernel size.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        dilation_rates: Distances of the elements of a window.
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> g.node(tg.layers.L2NormPooling((1, 2)), image).shape
+        (64, 3, 32, 16)
     """
     def __init__(
         self,
@@ -2794,7 +3884,32 @@ class L2NormPooling(Pooling):
 
 class AveragePooling(Pooling):
     """
-    The mean of each window, with or without padded samples. No strides are the kernel size.
+    The mean of each window.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    The mean is over the elements inside of the image, or over all positions with
+    count_includes_padding. Extents are as those of Pooling.
+
+    Args:
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows; None: the kernel size.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        count_includes_padding: Does the mean of average pooling count padding?
+        dilation_rates: Distances of the elements of a window.
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, sound = tg.Graph(), tg.Tensor((8, 16, 1000))
+        >>> g.node(tg.layers.AveragePooling((1, 10)), sound).shape
+        (8, 16, 100)
     """
     def __init__(
         self,
@@ -2813,7 +3928,27 @@ class AveragePooling(Pooling):
 
 class ConvolutionDescriptor:
     """
-    Pairs are (height, width), or one integer.
+    The options of Convolution and FullyConnected, as ML Compute has them.
+
+    Pairs are (height, width), or one integer for both. With both channel counts and no
+    kernel it describes a FullyConnected layer.
+
+    Args:
+        kernel_size: Height and width of the kernel.
+        input_feature_channel_count: The number of input channels.
+        output_feature_channel_count: The number of output channels.
+        type: "standard", "depthwise" or "transposed".
+        group_count: In how many groups channels are convolved apart; divides both
+            counts.
+        strides: Distances of the windows, a pair or one integer.
+        dilation_rates: Distances of the elements of a window, a pair or one integer.
+        padding_policy: "same", "valid" or "use_padding_size".
+        padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+
+    Raises:
+        InvalidArgument: for counts, sizes, strides and rates below 1, for a
+            group_count that does not divide both counts, and for the policy
+            "use_padding_size" without sizes.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2829,7 +3964,16 @@ class ConvolutionDescriptor:
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> ConvolutionDescriptor:
         """
-        Output channels are input * multiplier.
+        Describes a depthwise convolution: each channel has kernels of its own.
+
+        Args:
+            kernel_size: Height and width of the kernel.
+            input_feature_channel_count: The number of input channels.
+            channel_multiplier: The number of output channels of each input channel.
+            strides: Distances of the windows, a pair or one integer.
+            dilation_rates: Distances of the elements of a window, a pair or one integer.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
         """
     @staticmethod
     def transposed(
@@ -2842,7 +3986,21 @@ class ConvolutionDescriptor:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
-    ) -> ConvolutionDescriptor: ...
+    ) -> ConvolutionDescriptor:
+        """
+        Describes a transposed convolution.
+
+        Args:
+            kernel_size: Height and width of the kernel.
+            input_feature_channel_count: The number of input channels.
+            output_feature_channel_count: The number of output channels.
+            group_count: In how many groups channels are convolved apart; divides both
+                counts.
+            strides: Distances of the windows, a pair or one integer.
+            dilation_rates: Distances of the elements of a window, a pair or one integer.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+        """
     def __copy__(self) -> ConvolutionDescriptor: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> ConvolutionDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -2870,71 +4028,204 @@ class ConvolutionDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def convolution_type(self) -> ConvolutionType: ...
+    def convolution_type(self) -> ConvolutionType:
+        """
+        "standard", "depthwise" or "transposed".
+        """
     @property
-    def dilation_rate_in_x(self) -> int: ...
+    def dilation_rate_in_x(self) -> int:
+        """
+        dilation_rates[1].
+        """
     @property
-    def dilation_rate_in_y(self) -> int: ...
+    def dilation_rate_in_y(self) -> int:
+        """
+        dilation_rates[0].
+        """
     @property
-    def dilation_rates(self) -> tuple[int, int]: ...
+    def dilation_rates(self) -> tuple[int, int]:
+        """
+        Distances of the elements of a window, a pair or one integer.
+        """
     @property
-    def group_count(self) -> int: ...
+    def group_count(self) -> int:
+        """
+        In how many groups channels are convolved apart; divides both counts.
+        """
     @property
-    def input_feature_channel_count(self) -> int: ...
+    def input_feature_channel_count(self) -> int:
+        """
+        The number of input channels.
+        """
     @property
-    def is_convolution_transpose(self) -> bool: ...
+    def is_convolution_transpose(self) -> bool:
+        """
+        Is the type "transposed"?
+        """
     @property
-    def kernel_height(self) -> int: ...
+    def kernel_height(self) -> int:
+        """
+        kernel_size[0].
+        """
     @property
-    def kernel_size(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]:
+        """
+        Height and width of the kernel.
+        """
     @property
-    def kernel_width(self) -> int: ...
+    def kernel_width(self) -> int:
+        """
+        kernel_size[1].
+        """
     @property
-    def output_feature_channel_count(self) -> int: ...
+    def output_feature_channel_count(self) -> int:
+        """
+        The number of output channels.
+        """
     @property
-    def padding_policy(self) -> PaddingPolicy: ...
+    def padding_policy(self) -> PaddingPolicy:
+        """
+        "same", "valid" or "use_padding_size".
+        """
     @property
-    def padding_size_in_x(self) -> int: ...
+    def padding_size_in_x(self) -> int:
+        """
+        padding_sizes[1].
+        """
     @property
-    def padding_size_in_y(self) -> int: ...
+    def padding_size_in_y(self) -> int:
+        """
+        padding_sizes[0].
+        """
     @property
-    def padding_sizes(self) -> tuple[int, int]: ...
+    def padding_sizes(self) -> tuple[int, int]:
+        """
+        Padding of each side, for "use_padding_size"; None: zeros.
+        """
     @property
-    def stride_in_x(self) -> int: ...
+    def stride_in_x(self) -> int:
+        """
+        strides[1].
+        """
     @property
-    def stride_in_y(self) -> int: ...
+    def stride_in_y(self) -> int:
+        """
+        strides[0].
+        """
     @property
-    def strides(self) -> tuple[int, int]: ...
+    def strides(self) -> tuple[int, int]:
+        """
+        Distances of the windows, a pair or one integer.
+        """
     @property
-    def uses_depthwise_convolution(self) -> bool: ...
+    def uses_depthwise_convolution(self) -> bool:
+        """
+        Is the type "depthwise"?
+        """
 
 class WeightedLayer(Layer):
     """
-    A layer with weights and optional biases.
+    Base of Convolution and FullyConnected: weights, and biases if wanted.
     """
     @property
-    def biases(self) -> Tensor | None: ...
+    def biases(self) -> Tensor | None:
+        """
+        What is added; None without biases.
+        """
     @property
-    def biases_parameter(self) -> TensorParameter | None: ...
+    def biases_parameter(self) -> TensorParameter | None:
+        """
+        biases with their state in training.
+        """
     @property
-    def weights(self) -> Tensor: ...
+    def weights(self) -> Tensor:
+        """
+        What the sums are weighted by; trained.
+        """
     @property
-    def weights_parameter(self) -> TensorParameter: ...
+    def weights_parameter(self) -> TensorParameter:
+        """
+        weights with their state in training.
+        """
 
 class Convolution(WeightedLayer):
     """
-    (N, in, H, W) -> (N, out, H', W'); standard, depthwise or transposed.
+    Convolution of images or sequences: standard, grouped, depthwise or transposed.
 
-    Weights are (out, in / groups, height, width) or, with the same bytes, (1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). Those not given are created, with `initializer` (Glorot uniform) and zeros. The kernel size is required. padding: "same", "valid", one integer or (y, x).
+    (N, in, H, W) -> (N, out, H', W')::
 
-    Convolution(out, kernel) has the input channels of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+        y[n, o, i, j] = biases[o] + sum over c, u, v of weights[o, c, u, v]
+            * x[n, c, i * stride + u * dilation - top, j * stride + v * dilation - left]
+
+    A transposed one adds weights * x[n, c, i, j] to the window of y instead.
+
+    (N, in, L) -> (N, out, L') is an image of one row; the kernel's height is 1 then.
+    With k' = (kernel - 1) * dilation + 1 the extents are ::
+
+        padding   convolution                             transposed
+        "same"    ceil(in / stride)                       in * stride
+        "valid"   floor((in - k') / stride) + 1           (in - 1) * stride + k'
+        p         floor((in + 2 p - k') / stride) + 1     (in - 1) * stride + k' - 2 p
+
+    Weights are (out, in / group_count, height, width) or, with the same bytes,
+    (1, out * in / group_count, height, width); biases are (out) or (1, out, 1, 1).
+
+    Args:
+        input_feature_channel_count: The number of input channels. Leave it out, and it
+            is the source's: the first node creates the weights.
+        output_feature_channel_count: The number of output channels.
+        kernel_size: Height and width of the kernel, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        strides: Distances of the windows, a pair or one integer.
+        dilation_rates: Distances of the elements of a window, a pair or one integer.
+        group_count: In how many groups channels are convolved apart; divides both
+            counts.
+        convolution_type: "standard", "depthwise" or "transposed".
+        weights: An array or a tensor; None: created by `initializer`.
+        biases: An array or a tensor; None: created as zeros.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        uses_biases: Are biases added?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A ConvolutionDescriptor, in place of sizes and window.
+
+    Raises:
+        InvalidArgument: for counts, sizes, strides and rates below 1, and a group_count
+            that does not divide both counts.
+        ShapeError: for weights and biases of other sizes; from node(), for a source
+            with other channels or smaller than the kernel.
+        DTypeError: for weights and biases that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> conv = tg.layers.Convolution(16, 3, strides=2)
+        >>> g.node(conv, image).shape, conv.weights.shape, conv.biases.shape
+        ((64, 16, 16, 16), (16, 3, 3, 3), (16,))
+        >>> sound = tg.Tensor((8, 1, 1000))
+        >>> g.node(tg.layers.Convolution(4, (1, 9), padding="valid"), sound).shape
+        (8, 4, 992)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -2989,22 +4280,68 @@ class Convolution(WeightedLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> ConvolutionDescriptor: ...
+    def descriptor(self) -> ConvolutionDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
 
 class FullyConnected(WeightedLayer):
     """
-    y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, 1).
+    Every output is a weighted sum of all inputs: ``y = x @ weights.T + biases``.
 
-    Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_size may be left out, or be (in, out), as programs for ML Compute have it.
+    (..., in) -> (..., out), and (N, in, 1, 1) -> (N, out, 1, 1). Weights are (out, in),
+    biases (out); each may have axes of size 1 besides, and weights may be flat. The
+    inputs are the elements of the last axis: put Flatten before it for images.
 
-    FullyConnected(out) has the input channels of its source, those of the last axis, or of axis 1 of (N, in, 1, 1): its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Args:
+        input_feature_channel_count: The number of input channels. Leave it out, and it
+            is the source's: the first node creates the weights.
+        output_feature_channel_count: The number of output channels.
+        weights: An array or a tensor; None: created by `initializer`.
+        biases: An array or a tensor; None: created as zeros.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        uses_biases: Are biases added?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A ConvolutionDescriptor, in place of the sizes; its kernel_size may
+            be (in, out), as programs for ML Compute have it.
+
+    Raises:
+        InvalidArgument: for counts below 1, and for a descriptor of anything but a
+            standard 1 x 1 convolution.
+        ShapeError: for weights and biases of other sizes; from node(), for a source of
+            another size.
+        DTypeError: for weights and biases that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16), name="x")
+        >>> fc = tg.layers.FullyConnected(10, name="fc")
+        >>> g.node(fc, x).shape
+        (64, 10)
+        >>> fc.weights.name, fc.weights.shape
+        ('fc.weights', (10, 16))
+        >>> tg.layers.FullyConnected(weights=np.eye(4)).weights.shape
+        (4, 4)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -3050,35 +4387,88 @@ class FullyConnected(WeightedLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> ConvolutionDescriptor: ...
+    def descriptor(self) -> ConvolutionDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
 
 class LoRA(Layer):
     """
-    y = base(x) + alpha / rank * x down^T up^T: a FullyConnected layer of a trained network learns something new by few parameters (Hu et al. 2021).
+    A layer of a trained network learns something new by few parameters.
 
-    down is (rank, in), uniform within 1 / sqrt(in); up is (out, rank), zeros: at first the layer is its base, whose parameters are frozen and keep their names. save(path, trained_only=True) writes what has changed; merged() is a FullyConnected layer that does the same.
+    ``y = base(x) + alpha / rank * x @ down.T @ up.T`` (Hu et al. 2021), with shapes as
+    those of its base, a FullyConnected layer. down is (rank, in), uniform within
+    1 / sqrt(in); up is (out, rank), zeros: at first the layer is its base, whose
+    parameters are frozen and keep their names. Train, then
+    ``save(path, trained_only=True)`` writes what has changed.
+
+    Args:
+        base: The FullyConnected layer, built: with its input channels, or after its
+            first node.
+        rank: The width between down and up, from 1 to the smaller one of in and out.
+        alpha: The factor of what is learned, before it is divided by rank.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a rank out of range, and an alpha that is not finite.
+        StateError: for a base without parameters yet.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> lora = tg.layers.LoRA(tg.layers.FullyConnected(16, 10), rank=4, alpha=8)
+        >>> g.node(lora, x).shape, lora.down.shape, lora.up.shape
+        ((64, 10), (4, 16), (10, 4))
     """
     def __init__(
         self, base: FullyConnected, rank: int, alpha: float, *, name: str = ""
     ) -> None: ...
     def merged(self) -> FullyConnected:
         """
-        A FullyConnected layer with weights + alpha / rank * up down, of their newest values.
+        A FullyConnected layer that does the same, with the newest weights + alpha / rank *
+        up @ down, and the biases of the base.
+
+        Returns:
+            A layer of its own, which belongs to no graph.
+
+        Example:
+            >>> lora = tg.layers.LoRA(tg.layers.FullyConnected(16, 10), rank=4, alpha=8)
+            >>> lora.merged().weights.shape
+            (10, 16)
         """
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """
+        The factor of what is learned, before it is divided by rank.
+        """
     @property
-    def base(self) -> FullyConnected: ...
+    def base(self) -> FullyConnected:
+        """
+        The FullyConnected layer, built: with its input channels, or after its first node.
+        """
     @property
-    def down(self) -> Tensor: ...
+    def down(self) -> Tensor:
+        """
+        The first factor, (rank, in); trained.
+        """
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """
+        The width between down and up, from 1 to the smaller one of in and out.
+        """
     @property
-    def up(self) -> Tensor: ...
+    def up(self) -> Tensor:
+        """
+        The second factor, (out, rank); trained.
+        """
 
 class MatMulDescriptor:
     """
-    WeightOptions of MatMul.
+    The options of MatMul, as ML Compute has them.
+
+    Args:
+        alpha: The factor.
+        transposes_x: Is x (..., k, n)?
+        transposes_y: Is y (..., m, k)?
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3091,22 +4481,64 @@ class MatMulDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """
+        The factor.
+        """
     @property
-    def transposes_x(self) -> bool: ...
+    def transposes_x(self) -> bool:
+        """
+        Is x (..., k, n)?
+        """
     @property
-    def transposes_y(self) -> bool: ...
+    def transposes_y(self) -> bool:
+        """
+        Is y (..., m, k)?
+        """
 
 class MatMul(Layer):
     """
-    alpha * op(X) * op(Y) over the last two axes of sources X and Y; leading axes broadcast.
+    The product of two sources: ``alpha * op(x) @ op(y)``, where op may transpose.
+
+    x (..., n, k) and y (..., k, m) -> (..., n, m): over the last two axes; axes before
+    these broadcast. ``x @ y`` is the same where one of them is a result of a graph.
+
+    Args:
+        alpha: The factor.
+        transposes_x: Is x (..., k, n)?
+        transposes_y: Is y (..., m, k)?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A MatMulDescriptor, in place of all others.
+
+    Raises:
+        InvalidArgument: for an alpha that is not finite.
+        ShapeError: from node(), for sources that do not fit.
+
+    Example:
+        >>> g = tg.Graph()
+        >>> x, y = tg.Tensor((8, 5, 16)), tg.Tensor((8, 7, 16))
+        >>> scaled = tg.layers.MatMul(alpha=1 / 4, transposes_y=True)
+        >>> g.node(scaled, [x, y]).shape
+        (8, 5, 7)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, descriptor: MatMulDescriptor, *, name: str = "") -> None: ...
@@ -3120,52 +4552,154 @@ class MatMul(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> MatMulDescriptor: ...
+    def descriptor(self) -> MatMulDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
 
 class GramMatrix(Layer):
     """
-    (N, C, H, W) -> (N, C, 1, C): scale times the products of all pairs of channels, summed over the image.
+    The products of all pairs of channels of an image, as style transfer compares them.
+
+    (N, C, H, W) -> (N, C, 1, C)::
+
+        y[n, f, 0, c] = scale * sum over h, w of x[n, f, h, w] * x[n, c, h, w]
+
+    Args:
+        scale: The factor.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a scale that is not finite.
+        ShapeError: from node(), for a source that is no image.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((4, 16, 32, 32))
+        >>> g.node(tg.layers.GramMatrix(scale=1 / 1024), image).shape
+        (4, 16, 1, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, scale: float = 1.0, *, name: str = "") -> None: ...
     @property
-    def scale(self) -> float: ...
+    def scale(self) -> float:
+        """
+        The factor.
+        """
 
 class Gather(Layer):
     """
-    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along `axis`.
+    The elements of a source that indices name along an axis.
 
-    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), axis 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
+    Sources are the source and indices, int32 or int64. Indices of the source's rank name
+    one element each, as numpy.take_along_axis: the result has their shape. Indices of
+    one axis, for a source of more, name whole slices, as numpy.take: source (N, C, W)
+    and indices (M) give (N, M, W) for axis 1.
+
+    Args:
+        axis: The axis, a negative one from the end.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for indices out of 0 to size - 1, which names the tensor, the
+            element and the range: from the call for data, from the execution for what
+            the graph computes. There a GPU, which cannot, makes the result NaN.
+        ShapeError: from node(), for indices whose shape does not fit.
+
+    Example:
+        >>> g = tg.Graph()
+        >>> x = tg.Tensor((8, 128, 64))
+        >>> steps = tg.Tensor((3,), "int32", data=[0, 5, 127])
+        >>> g.node(tg.layers.Gather(axis=1), [x, steps]).shape
+        (8, 3, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, axis: int, *, name: str = "") -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end.
+        """
 
 class Scatter(Layer):
     """
-    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `axis` are those of the source ("none") or have them added ("sum").
+    A copy of a tensor in which indices along an axis name elements to replace.
 
-    Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
+    Sources are the source, indices (int32 or int64) and copy_from, which is copied.
+    Indices are as Gather's; the source has the shape of what Gather would take from
+    copy_from, and the result that of copy_from. Where several elements meet, "none"
+    keeps the last of them; "sum" adds them up in their order on the CPU, in any order on
+    the GPU.
+
+    Args:
+        axis: The axis, a negative one from the end.
+        reduction_type: "none": elements are replaced. "sum": the source's are added.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for another reduction_type, and for indices as Gather does.
+        ShapeError: from node(), for sources that do not fit.
+
+    Example:
+        >>> g = tg.Graph()
+        >>> rows, base = tg.Tensor((8, 3, 64)), tg.Tensor((8, 128, 64))
+        >>> steps = tg.Tensor((3,), "int32", data=[0, 5, 127])
+        >>> g.node(tg.layers.Scatter(axis=1), [rows, steps, base]).shape
+        (8, 128, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3175,15 +4709,35 @@ class Scatter(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end.
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "none": elements are replaced. "sum": the source's are added.
+        """
 
 class EmbeddingDescriptor:
     """
-    embedding_count rows of embedding_dimension numbers.
+    The options of Embedding, as ML Compute has them.
 
-    padding_index: a row whose gradient is zero; it starts as zeros where the layer creates the weights. maximum_norm: rows that training looks up and whose norm of order p_norm (2; math.inf too) is larger are scaled to it, where they are stored, before they are read; no gradient passes that change, and inference scales what it reads. scales_gradient_by_frequency: the gradient of a row is divided by how often the execution looked it up. Raises InvalidArgument.
+    Args:
+        embedding_count: The number of rows.
+        embedding_dimension: The width of each row.
+        padding_index: A row whose gradient is zero; it starts as zeros where the layer
+            creates the weights. None: no such row.
+        maximum_norm: Rows that training looks up and whose norm is larger are scaled to
+            it, where they are stored, before they are read; no gradient passes that
+            change, and inference scales what it reads. None: no limit.
+        p_norm: The order of that norm; math.inf, too.
+        scales_gradient_by_frequency: Is the gradient of a row divided by how often the
+            execution looked it up?
+
+    Raises:
+        InvalidArgument: for sizes below 1, a padding_index that is no row, and norms that
+            are not above 0.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3202,30 +4756,92 @@ class EmbeddingDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def embedding_count(self) -> int: ...
+    def embedding_count(self) -> int:
+        """
+        The number of rows.
+        """
     @property
-    def embedding_dimension(self) -> int: ...
+    def embedding_dimension(self) -> int:
+        """
+        The width of each row.
+        """
     @property
-    def maximum_norm(self) -> float | None: ...
+    def maximum_norm(self) -> float | None:
+        """
+        Rows that training looks up and whose norm is larger are scaled to it, where they are stored, before they are read; no gradient passes that change, and inference scales what it reads. None: no limit.
+        """
     @property
-    def p_norm(self) -> float: ...
+    def p_norm(self) -> float:
+        """
+        The order of that norm; math.inf, too.
+        """
     @property
-    def padding_index(self) -> int | None: ...
+    def padding_index(self) -> int | None:
+        """
+        A row whose gradient is zero; it starts as zeros where the layer creates the weights. None: no such row.
+        """
     @property
-    def scales_gradient_by_frequency(self) -> bool: ...
+    def scales_gradient_by_frequency(self) -> bool:
+        """
+        Is the gradient of a row divided by how often the execution looked it up?
+        """
 
 class Embedding(Layer):
     """
-    (S) -> (S, embedding_dimension) for indices, int32 or int64, of any shape S of up to 7 axes; see Gather for those out of range.
+    Rows of a table that is trained, by their indices.
 
-    Weights are (embedding_count, embedding_dimension), have axes of size 1 besides, or are any other shape of as many elements, which costs a copy a step and excludes maximum_norm. Those not given are created: N(0, 1), or as `initializer` says. Weights of two axes, (count, dimension), need no sizes besides. The options are EmbeddingDescriptor's. Raises InvalidArgument, ShapeError or DTypeError.
+    Indices (...), int32 or int64, of any shape of up to 7 axes -> (...,
+    embedding_dimension). Weights are (embedding_count, embedding_dimension), with axes
+    of size 1 besides, or any shape of as many elements, which costs a copy a step and
+    excludes maximum_norm. Weights of two axes need no sizes besides.
+
+    Args:
+        embedding_count: The number of rows; None: that of the weights.
+        embedding_dimension: The width of each row; None: that of the weights.
+        padding_index: A row whose gradient is zero; it starts as zeros where the layer
+            creates the weights. None: no such row.
+        maximum_norm: Rows that training looks up and whose norm is larger are scaled to
+            it, where they are stored, before they are read; no gradient passes that
+            change, and inference scales what it reads. None: no limit.
+        p_norm: The order of that norm; math.inf, too.
+        scales_gradient_by_frequency: Is the gradient of a row divided by how often the
+            execution looked it up?
+        weights: An array or a tensor; None: created by `initializer`.
+        initializer: How weights that are not given are created, such as "uniform";
+            None: normal, N(0, 1).
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: An EmbeddingDescriptor, in place of sizes and options.
+
+    Raises:
+        InvalidArgument: for sizes below 1, and indices out of 0 to embedding_count - 1,
+            as Gather does.
+        ShapeError: for weights of other sizes.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, words = tg.Graph(), tg.Tensor((8, 128), "int32")
+        >>> embedding = tg.layers.Embedding(1000, 64, padding_index=0)
+        >>> g.node(embedding, words).shape, embedding.weights.shape
+        ((8, 128, 64), (1000, 64))
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -3251,15 +4867,45 @@ class Embedding(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> EmbeddingDescriptor: ...
+    def descriptor(self) -> EmbeddingDescriptor:
+        """
+        The options of the layer.
+        """
     @property
-    def weights(self) -> Tensor: ...
+    def weights(self) -> Tensor:
+        """
+        The table; trained.
+        """
     @property
-    def weights_parameter(self) -> TensorParameter: ...
+    def weights_parameter(self) -> TensorParameter:
+        """
+        weights with their state in training.
+        """
 
 class LSTMDescriptor:
     """
-    Sizes are features: of each step, and of each layer and direction.
+    The options of LSTM, GRU and RNN, as ML Compute has them for LSTM.
+
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+
+    Raises:
+        InvalidArgument: for sizes below 1, more than 1024 layers, and a dropout outside of
+            [0, 1).
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3283,72 +4929,188 @@ class LSTMDescriptor:
     @property
     def batch_first(self) -> bool:
         """
-        Sequences are (batch, time, features), else (time, batch, features).
+        Are sequences (batch, time, features)? Else they are (time, batch, features).
         """
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Does a second direction read each sequence from its end? Its features follow those of the first.
+        """
     @property
     def dropout(self) -> float:
         """
-        The rate of dropout, in training, of the outputs of all layers but the last.
+        The rate at which training drops outputs of all layers but the last, in [0, 1).
         """
     @property
-    def hidden_size(self) -> int: ...
+    def hidden_size(self) -> int:
+        """
+        Features of the state of each layer and direction.
+        """
     @property
-    def input_size(self) -> int: ...
+    def input_size(self) -> int:
+        """
+        Features of each step; leave it out, and it is the source's: the first node creates the weights.
+        """
     @property
-    def layer_count(self) -> int: ...
+    def layer_count(self) -> int:
+        """
+        The number of layers; each reads the output of the one before.
+        """
     @property
-    def result_mode(self) -> LSTMResultMode: ...
+    def result_mode(self) -> LSTMResultMode:
+        """
+        "output", or "output_and_states" for the last states as further results.
+        """
     @property
     def returns_sequences(self) -> bool:
         """
-        False: the output is the last hidden state.
+        Has the output all steps? Else one, the last state of each direction.
         """
     @property
-    def uses_biases(self) -> bool: ...
+    def uses_biases(self) -> bool:
+        """
+        Are biases added?
+        """
 
 class Recurrent(Layer):
     """
     Base of LSTM, GRU and RNN: sizes and lists of parameters.
+
+    Lists have one tensor for each layer of the forward direction, then of the backward
+    one, or as many as were given.
     """
     @property
-    def biases(self) -> list[Tensor] | None: ...
+    def biases(self) -> list[Tensor] | None:
+        """
+        What is added; None without biases.
+        """
     @property
-    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    def biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        biases with their state in training.
+        """
     @property
-    def descriptor(self) -> LSTMDescriptor: ...
+    def descriptor(self) -> LSTMDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
     @property
-    def hidden_weights(self) -> list[Tensor]: ...
+    def hidden_weights(self) -> list[Tensor]:
+        """
+        What states are multiplied by; trained.
+        """
     @property
-    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
+    def hidden_weights_parameters(self) -> list[TensorParameter]:
+        """
+        hidden_weights with their state in training.
+        """
     @property
-    def input_weights(self) -> list[Tensor]: ...
+    def input_weights(self) -> list[Tensor]:
+        """
+        What steps are multiplied by; trained.
+        """
     @property
-    def input_weights_parameters(self) -> list[TensorParameter]: ...
+    def input_weights_parameters(self) -> list[TensorParameter]:
+        """
+        input_weights with their state in training.
+        """
     @property
-    def secondary_biases(self) -> list[Tensor] | None: ...
+    def secondary_biases(self) -> list[Tensor] | None:
+        """
+        The biases of a GRU's candidate behind its product; None without.
+        """
     @property
-    def secondary_biases_parameters(self) -> list[TensorParameter] | None: ...
+    def secondary_biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        secondary_biases with their state in training.
+        """
 
 class LSTM(Recurrent):
     """
     Long short-term memory over sequences.
 
-    Sources: x (batch, time, input_size), the initial hidden state and the initial cell if wanted, each (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order. Beyond a length the output is zero, and the backward direction begins there.
+    With W, U, P and b of the gates, and * by element, each step computes ::
 
-    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last hidden states and the last cells (layers, directions, batch, hidden).
+        i = f_i(W_i x + U_i h + P_i * c + b_i), likewise f and g
+        c = f * c + i * g
+        o = f_o(W_o x + U_o h + P_o * c + b_o), with the new c
+        h = o * f_h(c)
 
-    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell.
+    Sources are x (batch, time, input_size); then, if wanted, the initial hidden state
+    and the initial cell, each (layers, directions, batch, hidden); and last, found by
+    its type, the lengths of the sequences, int32 (batch), in any order. Beyond a length
+    the output is zero, and the backward direction begins there.
 
-    LSTM(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    The result is the output (batch, time, directions * hidden), with one step when
+    returns_sequences is False; with result_mode="output_and_states" also the last hidden
+    states and the last cells (layers, directions, batch, hidden).
+
+    Weights are lists: for each layer of the forward direction, then of the backward one,
+    either a tensor for each gate, input, forget, cell and output, or one with all four.
+    Sizes are input_weights (hidden, in), hidden_weights (hidden, hidden), biases and
+    peephole_weights (hidden), or four times as many rows.
+
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+        input_weights: What steps are multiplied by; None: created by `initializer`.
+        hidden_weights: What states are multiplied by; None: created by `initializer`.
+        biases: What is added; None: created as zeros.
+        peephole_weights: How the cell enters the gates; None: it does not.
+        gate_activations: Activations of the input, forget, cell and output gates; None:
+            sigmoid, sigmoid, tanh, sigmoid.
+        output_result_activation: The activation of the cell before the output gate;
+            None: tanh.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: An LSTMDescriptor, in place of sizes and options.
+
+    Raises:
+        InvalidArgument: for sizes below 1, and lists of another length.
+        ShapeError: for weights of other sizes; from node(), for sources that do not fit.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 28, 16))  # (batch, time, features)
+        >>> g.node(tg.layers.LSTM(32), x).shape
+        (8, 28, 32)
+        >>> last = tg.layers.LSTM(32, bidirectional=True, returns_sequences=False)
+        >>> g.node(last, x).shape
+        (8, 1, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -3426,31 +5188,90 @@ class LSTM(Recurrent):
         name: str = "",
     ) -> None: ...
     @property
-    def gate_activations(self) -> list[ActivationDescriptor]: ...
+    def gate_activations(self) -> list[ActivationDescriptor]:
+        """
+        Activations of the input, forget, cell and output gates; None: sigmoid, sigmoid, tanh, sigmoid.
+        """
     @property
-    def output_result_activation(self) -> ActivationDescriptor: ...
+    def output_result_activation(self) -> ActivationDescriptor:
+        """
+        The activation of the cell before the output gate; None: tanh.
+        """
     @property
-    def peephole_weights(self) -> list[Tensor] | None: ...
+    def peephole_weights(self) -> list[Tensor] | None:
+        """
+        How the cell enters the gates; None: it does not.
+        """
     @property
-    def peephole_weights_parameters(self) -> list[TensorParameter] | None: ...
+    def peephole_weights_parameters(self) -> list[TensorParameter] | None:
+        """
+        peephole_weights with their state in training.
+        """
 
 class GRU(Recurrent):
     """
-    Gated recurrent units over sequences:
+    Gated recurrent units over sequences.
+
+    With W, R and b of the gates, and * by element, each step computes ::
 
         r = sigmoid(W_r x + R_r h + b_r), likewise z
-        n = tanh(W_n x + b_n + r * (R_n h + b2))
+        n = tanh(W_n x + b_n + r * (R_n h + b2)), with reset_after
+        n = tanh(W_n x + b_n + R_n (r * h)), without
         h = (1 - z) * n + z * h
 
-    or, without reset_after, n = tanh(W_n x + b_n + R_n (r * h)).
+    Sources are x (batch, time, input_size); then, if wanted, the initial state (layers,
+    directions, batch, hidden); and last, found by its type, the lengths of the
+    sequences, int32 (batch), in any order.
 
-    Sources: x (batch, time, input_size), the initial state if wanted, (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order.
+    The result is the output (batch, time, directions * hidden), with one step when
+    returns_sequences is False; with result_mode="output_and_states" also the last states
+    (layers, directions, batch, hidden).
 
-    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last states (layers, directions, batch, hidden).
+    Weights are lists with one tensor for each layer of the forward direction, then of
+    the backward one, with all gates in the order reset, update, candidate:
+    input_weights (3 * hidden, in), hidden_weights (3 * hidden, hidden), biases
+    (3 * hidden), secondary_biases b2 (hidden).
 
-    Weights are lists with one tensor for each layer of the forward direction, then of the backward one, all gates in it in the order reset, update, candidate: input_weights (3 * hidden, in), hidden_weights (3 * hidden, hidden), biases (3 * hidden), secondary_biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros.
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+        input_weights: What steps are multiplied by; None: created by `initializer`.
+        hidden_weights: What states are multiplied by; None: created by `initializer`.
+        biases: What is added; None: created as zeros.
+        secondary_biases: Biases b2 of the candidate, with reset_after; None: created as
+            zeros.
+        reset_after: Does the reset gate come after the product with the state, as in
+            PyTorch and cuDNN? Else before it.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
 
-    GRU(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Raises:
+        InvalidArgument: for sizes below 1, and lists of another length.
+        ShapeError: for weights of other sizes; from node(), for sources that do not fit.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 28, 16))  # (batch, time, features)
+        >>> gru = tg.layers.GRU(32, layer_count=2)
+        >>> g.node(gru, x).shape
+        (8, 28, 32)
+        >>> [w.shape for w in gru.input_weights]
+        [(96, 16), (96, 32)]
     """
     @typing.overload
     def __init__(
@@ -3494,19 +5315,61 @@ class GRU(Recurrent):
         name: str = "",
     ) -> None: ...
     @property
-    def reset_after(self) -> bool: ...
+    def reset_after(self) -> bool:
+        """
+        Does the reset gate come after the product with the state, as in PyTorch and cuDNN? Else before it.
+        """
 
 class RNN(Recurrent):
     """
-    A plain recurrent network over sequences: h = f(W x + R h + b), with f the tanh or another activation.
+    A plain recurrent network over sequences: ``h = activation(W x + R h + b)``.
 
-    Sources: x (batch, time, input_size), the initial state if wanted, (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order.
+    Sources are x (batch, time, input_size); then, if wanted, the initial state (layers,
+    directions, batch, hidden); and last, found by its type, the lengths of the
+    sequences, int32 (batch), in any order.
 
-    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last states (layers, directions, batch, hidden).
+    The result is the output (batch, time, directions * hidden), with one step when
+    returns_sequences is False; with result_mode="output_and_states" also the last states
+    (layers, directions, batch, hidden).
 
-    Weights are lists with one tensor for each layer of the forward direction, then of the backward one: input_weights (hidden, in), hidden_weights (hidden, hidden), biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros.
+    Weights are lists with one tensor for each layer of the forward direction, then of
+    the backward one: input_weights (hidden, in), hidden_weights (hidden, hidden), biases
+    (hidden).
 
-    RNN(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+        input_weights: What steps are multiplied by; None: created by `initializer`.
+        hidden_weights: What states are multiplied by; None: created by `initializer`.
+        biases: What is added; None: created as zeros.
+        activation: The function of each step, such as "relu"; None: tanh.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 1, and lists of another length.
+        ShapeError: for weights of other sizes; from node(), for sources that do not fit.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 28, 16))  # (batch, time, features)
+        >>> g.node(tg.layers.RNN(32, activation="relu"), x).shape
+        (8, 28, 32)
     """
     @typing.overload
     def __init__(
@@ -3554,11 +5417,31 @@ class RNN(Recurrent):
         name: str = "",
     ) -> None: ...
     @property
-    def activation(self) -> ActivationDescriptor: ...
+    def activation(self) -> ActivationDescriptor:
+        """
+        The function of each step, such as "relu"; None: tanh.
+        """
 
 class MultiheadAttentionDescriptor:
     """
-    key_dimension and value_dimension are widths of all heads together, after the projections; None: model_dimension. Both are multiples of head_count.
+    The options of MultiheadAttention, as ML Compute has them.
+
+    Args:
+        model_dimension: The width of queries and of the result.
+        head_count: The number of heads.
+        key_dimension: The width of all heads of the projected queries and keys; None:
+            model_dimension.
+        value_dimension: The width of all heads of the projected values; None:
+            model_dimension.
+        dropout: The rate at which training drops weights of attention, in [0, 1).
+        uses_biases: Do the four projections add biases?
+        uses_attention_biases: Is there one more key and value that all samples share,
+            as parameters?
+        adds_zero_attention: Is there one more key and value of zeros?
+
+    Raises:
+        InvalidArgument: for widths below 1, widths that head_count does not divide, and a
+            dropout outside of [0, 1).
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3579,38 +5462,129 @@ class MultiheadAttentionDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def adds_zero_attention(self) -> bool: ...
+    def adds_zero_attention(self) -> bool:
+        """
+        Is there one more key and value of zeros?
+        """
     @property
-    def dropout(self) -> float: ...
+    def dropout(self) -> float:
+        """
+        The rate at which training drops weights of attention, in [0, 1).
+        """
     @property
-    def head_count(self) -> int: ...
+    def head_count(self) -> int:
+        """
+        The number of heads.
+        """
     @property
-    def key_dimension(self) -> int: ...
+    def key_dimension(self) -> int:
+        """
+        The width of all heads of the projected queries and keys; None: model_dimension.
+        """
     @property
-    def model_dimension(self) -> int: ...
+    def model_dimension(self) -> int:
+        """
+        The width of queries and of the result.
+        """
     @property
-    def uses_attention_biases(self) -> bool: ...
+    def uses_attention_biases(self) -> bool:
+        """
+        Is there one more key and value that all samples share, as parameters?
+        """
     @property
-    def uses_biases(self) -> bool: ...
+    def uses_biases(self) -> bool:
+        """
+        Do the four projections add biases?
+        """
     @property
-    def value_dimension(self) -> int: ...
+    def value_dimension(self) -> int:
+        """
+        The width of all heads of the projected values; None: model_dimension.
+        """
 
 class MultiheadAttention(Layer):
     """
-    Sources query (N, L, E), key (N, S, in), value (N, S, in), then masks; result (N, L, E).
+    Multi-head attention: each query takes the values of the keys that fit it.
 
-    Softmax of scaled products of the projected queries and keys, per head, times the projected values; then the output projection. Masks are told apart by their rank: a key mask (N, S), Boolean; an attention mask (1, L, S) or (N * head_count, L, S), Boolean or float and added. True is masked out; a query that sees no key has attention 0. Declare a mask (1, L, S) with batch_axis=None.
+    Sources are query (N, L, E), key (N, S, in) and value (N, S, in), then masks if
+    wanted; the result is (N, L, E). With K and V the key and the value dimension, and
+    heads as columns of the projections::
 
-    weights: query (K, E), key (K, in), value (V, in), output (E, V), or with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V); biases of K, K, V and E elements; attention_biases of K and V. Those not given are created, weights with `initializer` (Glorot uniform) for sources of key_source_dimension and value_source_dimension (0: model_dimension), biases with zeros. Seed 0 is the platform's.
+        q = query @ Wq.T + bq,  k = key @ Wk.T + bk,  v = value @ Wv.T + bv
+        a = softmax(q @ k.T / sqrt(K / head_count) + mask)     for each head
+        y = concatenated(dropout(a) @ v) @ Wo.T + bo
 
-    MultiheadAttention(head_count) has the widths of its sources: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Masks are told apart by their rank. A key mask (N, S) is Boolean; an attention mask
+    (1, L, S) or (N * head_count, L, S) is Boolean, or float and added. True is masked
+    out, and a query that sees no key has attention 0. Declare a mask (1, L, S) with
+    batch_axis=None.
+
+    Weights are those of query (K, E), key (K, in), value (V, in) and output (E, V), or
+    with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V). Biases have
+    K, K, V and E elements. MultiheadAttention(head_count) has the widths of its
+    sources, and its first node creates the parameters.
+
+    Args:
+        model_dimension: The width of queries and of the result.
+        head_count: The number of heads.
+        key_dimension: The width of all heads of the projected queries and keys; None:
+            model_dimension.
+        value_dimension: The width of all heads of the projected values; None:
+            model_dimension.
+        dropout: The rate at which training drops weights of attention, in [0, 1).
+        uses_biases: Do the four projections add biases?
+        uses_attention_biases: Is there one more key and value that all samples share,
+            as parameters?
+        adds_zero_attention: Is there one more key and value of zeros?
+        weights: Of query, key, value and output, arrays or tensors; None: created by
+            `initializer`.
+        biases: Of query, key, value and output; None: created as zeros.
+        attention_biases: The key and the value that all samples share; None: created as
+            zeros, with uses_attention_biases.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        key_source_dimension: The width of key sources, for weights that are created; 0:
+            model_dimension.
+        value_source_dimension: The width of value sources, for weights that are
+            created; 0: model_dimension.
+        seed: Of dropout; 0: the platform's.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A MultiheadAttentionDescriptor, in place of the widths and options.
+
+    Raises:
+        InvalidArgument: for widths that head_count does not divide, and a dropout
+            outside of [0, 1).
+        ShapeError: for weights and biases of other sizes; from node(), for sources that
+            do not fit.
+        DTypeError: for weights and biases that are not float32.
+
+    Example:
+        >>> g, words = tg.Graph(), tg.Tensor((8, 128, 64))  # (batch, time, features)
+        >>> attention = tg.layers.MultiheadAttention(4)
+        >>> g.node(attention, [words, words, words]).shape
+        (8, 128, 64)
+        >>> [w.shape for w in attention.weights]
+        [(64, 64), (64, 64), (64, 64), (64, 64)]
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -3670,59 +5644,140 @@ class MultiheadAttention(Layer):
     @property
     def attention_biases(self) -> list[Tensor] | None:
         """
-        Key, value.
+        The key and the value that all samples share, or None.
         """
     @property
     def attention_biases_parameters(self) -> list[TensorParameter] | None:
         """
-        They are trained; ML Compute's are not: set is_updatable to False for that.
+        attention_biases with their state in training. They are trained; ML Compute's are not: set is_updatable to False for that.
         """
     @property
     def biases(self) -> list[Tensor] | None:
         """
-        The same.
+        Those of query, key, value and output; None without biases.
         """
     @property
-    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    def biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        biases with their state in training.
+        """
     @property
-    def descriptor(self) -> MultiheadAttentionDescriptor: ...
+    def descriptor(self) -> MultiheadAttentionDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """
+        Of dropout; 0: the platform's.
+        """
     @property
     def weights(self) -> list[Tensor]:
         """
-        Query, key, value, output.
+        Those of query, key, value and output; trained.
         """
     @property
-    def weights_parameters(self) -> list[TensorParameter]: ...
+    def weights_parameters(self) -> list[TensorParameter]:
+        """
+        weights with their state in training.
+        """
 
 class NormalizationLayer(Layer):
     """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class says what mean and biased variance are of.
+    Base of the normalizations: ``y = gamma * (x - mean) / sqrt(variance +
+    variance_epsilon) + beta``, where each class says what mean and biased variance
+    are of.
     """
     @property
-    def beta(self) -> Tensor | None: ...
+    def beta(self) -> Tensor | None:
+        """
+        What is added; None: nothing.
+        """
     @property
-    def beta_parameter(self) -> TensorParameter | None: ...
+    def beta_parameter(self) -> TensorParameter | None:
+        """
+        beta with its state in training.
+        """
     @property
-    def gamma(self) -> Tensor | None: ...
+    def gamma(self) -> Tensor | None:
+        """
+        The factors; None: 1.
+        """
     @property
-    def gamma_parameter(self) -> TensorParameter | None: ...
+    def gamma_parameter(self) -> TensorParameter | None:
+        """
+        gamma with its state in training.
+        """
     @property
-    def variance_epsilon(self) -> float: ...
+    def variance_epsilon(self) -> float:
+        """
+        Is added to the variance, above 0.
+        """
 
 class BatchNormalization(NormalizationLayer):
     """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1).
+    Normalizes each channel over the batch.
 
-    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out. feature_channel_count None: that of the source; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+    (N, C, ...) -> the same shape, with axis 1 the channels::
+
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Training takes mean and biased variance of each channel over all other axes of the
+    batch, and moves the running ones, which inference takes::
+
+        running = momentum * running + (1 - momentum) * batch
+
+    where the variance of the batch is the unbiased one. Note that PyTorch's momentum
+    is one minus this one.
+
+    Tensors are (C) or (1, C, 1, 1). Without any, mean 0, variance 1, beta 0 and gamma
+    1 are created. With some, a missing mean or variance is created, and beta and gamma
+    are those given or none.
+
+    Args:
+        feature_channel_count: The number of channels; None: the source's, and the first
+            node creates the parameters.
+        mean: The running mean, an array or a tensor; training moves it.
+        variance: The running variance, an array or a tensor; training moves it.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        momentum: How much of the running statistics each training step keeps, in [0,
+            1].
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and a momentum outside of
+            [0, 1].
+        ShapeError: for tensors of another size.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32), name="image")
+        >>> norm = tg.layers.BatchNormalization(name="norm")
+        >>> g.sequence(image, tg.layers.Convolution(16, 3), norm).shape
+        (64, 16, 32, 32)
+        >>> norm.gamma.name, norm.gamma.shape
+        ('norm.gamma', (16,))
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3737,28 +5792,91 @@ class BatchNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def feature_channel_count(self) -> int: ...
+    def feature_channel_count(self) -> int:
+        """
+        The number of channels; None: the source's, and the first node creates the parameters.
+        """
     @property
-    def mean(self) -> Tensor: ...
+    def mean(self) -> Tensor:
+        """
+        The running mean, an array or a tensor; training moves it.
+        """
     @property
-    def momentum(self) -> float: ...
+    def momentum(self) -> float:
+        """
+        How much of the running statistics each training step keeps, in [0, 1].
+        """
     @property
-    def variance(self) -> Tensor: ...
+    def variance(self) -> Tensor:
+        """
+        The running variance, an array or a tensor; training moves it.
+        """
 
 class InstanceNormalization(NormalizationLayer):
     """
-    Each channel (axis 1) of each sample has its own mean and variance, over all axes behind.
+    Normalizes each channel of each sample.
 
-    Tensors are (C) or (1, C, 1, 1). None given: beta and gamma are created, unless uses_parameters is false. Some given: there are no others, but for a missing mean or variance beside the other one.
+    (N, C, ...) -> the same shape, with axis 1 the channels::
 
-    With mean and variance training moves them: running = momentum * running + (1 - momentum) * the mean over the samples, of unbiased variances; inference uses them. Without, momentum has no effect. feature_channel_count None: that of the source; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Mean and biased variance are over all axes behind the channels. With a mean and a
+    variance, which are then running ones, training moves them, and inference takes
+    them::
+
+        running = momentum * running + (1 - momentum) * mean over the samples
+
+    of unbiased variances. Without them inference does what training does.
+
+    Tensors are (C) or (1, C, 1, 1). Without any, beta 0 and gamma 1 are created unless
+    uses_parameters is False. With some, there are no others, but for a mean of 0 or a
+    variance of 1 that is missing beside the other one.
+
+    Args:
+        feature_channel_count: The number of channels; None: the source's, and the first
+            node creates the parameters.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        momentum: How much of the running statistics each training step keeps, in [0,
+            1].
+        mean: The running mean, an array or a tensor; training moves it.
+        variance: The running variance, an array or a tensor; training moves it.
+        uses_parameters: Are beta and gamma created where neither is given?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and a momentum outside of
+            [0, 1].
+        ShapeError: for tensors of another size.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> norm = tg.layers.InstanceNormalization()
+        >>> g.node(norm, image).shape
+        (8, 16, 32, 32)
+        >>> norm.beta.shape, norm.mean
+        ((16,), None)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3774,26 +5892,81 @@ class InstanceNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def feature_channel_count(self) -> int: ...
+    def feature_channel_count(self) -> int:
+        """
+        The number of channels; None: the source's, and the first node creates the parameters.
+        """
     @property
-    def mean(self) -> Tensor | None: ...
+    def mean(self) -> Tensor | None:
+        """
+        The running mean, an array or a tensor; training moves it.
+        """
     @property
-    def momentum(self) -> float: ...
+    def momentum(self) -> float:
+        """
+        How much of the running statistics each training step keeps, in [0, 1].
+        """
     @property
-    def variance(self) -> Tensor | None: ...
+    def variance(self) -> Tensor | None:
+        """
+        The running variance, an array or a tensor; training moves it.
+        """
 
 class GroupNormalization(NormalizationLayer):
     """
-    Each of group_count equal parts of the channels (axis 1) of each sample has its own mean and variance, over its channels and all axes behind.
+    Normalizes groups of channels of each sample.
 
-    beta and gamma are (C) or (1, C, 1, 1). None given: both are created, unless uses_parameters is false. One given: there is no other. GroupNormalization(group_count) has the channels of its source: its first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+    (N, C, ...) -> the same shape, with axis 1 the channels::
+
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Mean and biased variance are over the channels of a group, which lie side by side,
+    and all axes behind. beta and gamma, one for each channel, are (C) or (1, C, 1, 1).
+    Without any, beta 0 and gamma 1 are created unless uses_parameters is False; with
+    one, there is no other.
+
+    Args:
+        feature_channel_count: The number of channels; None: the source's, and the first
+            node creates the parameters.
+        group_count: How many groups the channels make up; divides their number.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        uses_parameters: Are beta and gamma created where neither is given?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and a group_count that does
+            not divide the channels.
+        ShapeError: for tensors of another size.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> norm = tg.layers.GroupNormalization(4)
+        >>> g.node(norm, image).shape
+        (8, 16, 32, 32)
+        >>> norm.feature_channel_count
+        16
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -3819,22 +5992,74 @@ class GroupNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def feature_channel_count(self) -> int: ...
+    def feature_channel_count(self) -> int:
+        """
+        The number of channels; None: the source's, and the first node creates the parameters.
+        """
     @property
-    def group_count(self) -> int: ...
+    def group_count(self) -> int:
+        """
+        How many groups the channels make up; divides their number.
+        """
 
 class LayerNormalization(NormalizationLayer):
     """
-    Mean and variance over the last axes, which have the sizes of normalized_shape, or over `axes` of these sizes; all other axes are samples.
+    Normalizes each sample over its last axes, or over others.
 
-    beta and gamma have the normalized shape, with or without sizes of 1 before it up to four axes, or as many elements in one axis. None given: both are created, unless uses_parameters is false. One given: there is no other. Axes that are not the last ones cost a transposition before and after. normalized_shape None: the source's sizes on `axes`, or on its last axis; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+    Any shape -> the same shape::
+
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Mean and biased variance are over the axes that normalized_shape has sizes of; all
+    other axes are samples. beta and gamma have one element for each element of
+    normalized_shape, and that shape, with or without sizes of 1 before it up to four
+    axes, or one axis. Without any, beta 0 and gamma 1 are created unless
+    uses_parameters is False; with one, there is no other.
+
+    Args:
+        normalized_shape: Sizes of the axes that are normalized over; None: the source's
+            sizes on `axes`, or on its last axis, and the first node creates the
+            parameters.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        axes: The axes with the sizes of normalized_shape, negative ones from the end;
+            (): the last ones. Others cost a transposition before and after.
+        uses_parameters: Are beta and gamma created where neither is given?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and for axes that are not
+            those of normalized_shape.
+        ShapeError: for sizes that the source, beta or gamma does not have.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, words = tg.Graph(), tg.Tensor((8, 128, 64))  # (batch, time, features)
+        >>> norm = tg.layers.LayerNormalization()
+        >>> g.node(norm, words).shape, norm.gamma.shape
+        ((8, 128, 64), (64,))
+        >>> tg.layers.LayerNormalization((128, 64)).gamma.shape
+        (128, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3848,15 +6073,37 @@ class LayerNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def axes(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]:
+        """
+        The axes with the sizes of normalized_shape, negative ones from the end; (): the last ones. Others cost a transposition before and after.
+        """
     @property
-    def normalized_shape(self) -> tuple[int, ...]: ...
+    def normalized_shape(self) -> tuple[int, ...]:
+        """
+        Sizes of the axes that are normalized over; None: the source's sizes on `axes`, or on its last axis, and the first node creates the parameters.
+        """
 
 class Sequential(Layer):
     """
-    Layers one after the other, as one: Graph.node() adds a node for each, in order.
+    Layers that follow each other, as one layer.
 
-    The first layer gets the sources, every other one the first result before; loss_labels go to the last. Some may be Sequential themselves. It is no layer of the graph: those in it are, under their own names. len(), an index and iteration give the layers. Raises InvalidArgument without a layer.
+    The first gets the sources, every other one the first result before, and loss_labels
+    go to the last. node() and sequence() add a node for each, and those may be Sequential themselves. It
+    is no layer of the graph: those in it are, under their own names. len(), an index and
+    iteration give the layers.
+
+    Args:
+        args: The layers, one or more.
+
+    Raises:
+        InvalidArgument: without a layer.
+        CallError: for what is no layer.
+
+    Example:
+        >>> block = tg.layers.Sequential(tg.layers.FullyConnected(8), tg.layers.ReLU())
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(block, x).shape, len(block)
+        ((64, 8), 2)
     """
     def __getitem__(self, index: int) -> Layer: ...
     def __init__(self, *args: Layer) -> None: ...
@@ -3866,7 +6113,25 @@ class Sequential(Layer):
 
 class LossDescriptor:
     """
-    A loss and its options; those that are not given have the loss's own defaults.
+    A loss and its options, as ML Compute has them.
+
+    A loss reads the options that it has, and all are checked.
+
+    Args:
+        loss_type: Which loss it is, such as "huber".
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        class_count: The number of classes that smoothing shares out to; 1: the size of
+            axis 1.
+        epsilon: Is added to what logarithms are taken of, not below 0.
+        delta: Where distances begin, above 0.
+        ignore_index: A label that is none, where labels are indices: there is no loss
+            and no gradient.
+
+    Raises:
+        InvalidArgument: for options out of range.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3887,25 +6152,71 @@ class LossDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def class_count(self) -> int: ...
+    def class_count(self) -> int:
+        """
+        The number of classes that smoothing shares out to; 1: the size of axis 1.
+        """
     @property
-    def delta(self) -> float: ...
+    def delta(self) -> float:
+        """
+        Where distances begin, above 0.
+        """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Is added to what logarithms are taken of, not below 0.
+        """
     @property
-    def ignore_index(self) -> int: ...
+    def ignore_index(self) -> int:
+        """
+        A label that is none, where labels are indices: there is no loss and no gradient.
+        """
     @property
-    def label_smoothing(self) -> float: ...
+    def label_smoothing(self) -> float:
+        """
+        How much of each label is shared out to all classes, in [0, 1].
+        """
     @property
-    def loss_type(self) -> LossType: ...
+    def loss_type(self) -> LossType:
+        """
+        Which loss it is, such as "huber".
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "mean", "sum" or "none", over the batch too. "none" leaves the losses as they are, and what is minimized is their sum.
+        """
     @property
-    def weight(self) -> float: ...
+    def weight(self) -> float:
+        """
+        A factor of the loss.
+        """
 
 class Loss(Layer):
     """
-    A layer with sources prediction, labels and optionally weights. Labels have the prediction's shape, give or take axes of size 1 behind the first; those of losses without classes and samples may broadcast to it; those of the class losses may be int32 or int64 indices of classes, (N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to the element losses; class_weights: one for each class.
+    A loss of any type, and the base of all losses.
+
+    A layer with the sources prediction, labels and, if wanted, weights. Labels have the
+    prediction's shape, give or take axes of size 1 behind the first; the class of each
+    type says more. Its gradient, to the prediction alone, is the exact derivative of
+    what is reported, with the reduction.
+
+    Args:
+        descriptor: A LossDescriptor: the type and its options.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        class_weights: Factors of the classes, an array or a tensor with one for each;
+            None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> options = tg.losses.LossDescriptor("huber", delta=0.5)
+        >>> tg.losses.Loss(options).descriptor.delta
+        0.5
     """
     @staticmethod
     def supports_data_type(
@@ -3913,6 +6224,17 @@ class Loss(Layer):
     ) -> bool:
         """
         May a source of a loss have this type on this device?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.losses.Huber.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3923,15 +6245,52 @@ class Loss(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def class_weights(self) -> Tensor | None: ...
+    def class_weights(self) -> Tensor | None:
+        """
+        Factors of the classes, or None.
+        """
     @property
-    def descriptor(self) -> LossDescriptor: ...
+    def descriptor(self) -> LossDescriptor:
+        """
+        The type and its options.
+        """
     @property
-    def weights(self) -> Tensor | None: ...
+    def weights(self) -> Tensor | None:
+        """
+        Factors of the losses, or None.
+        """
 
 class MeanAbsoluteError(Loss):
     """
-    |y - t|
+    The distance of prediction and label: ``|y - t|``.
+
+    The L1 loss.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.MeanAbsoluteError()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3953,7 +6312,35 @@ class MeanAbsoluteError(Loss):
 
 class MeanSquaredError(Loss):
     """
-    (y - t)^2
+    The squared distance of prediction and label: ``(y - t)^2``.
+
+    The L2 loss.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.MeanSquaredError()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3975,7 +6362,45 @@ class MeanSquaredError(Loss):
 
 class SoftmaxCrossEntropy(Loss):
     """
-    -sum_c t ln softmax(y), over axis 1. Labels are shares of each class, or indices of classes; then ignore_index is no label at all, and the mean divides by the class weights of the others.
+    How far scores are from the class: ``-sum over classes of t * ln softmax(y)``.
+
+    The softmax is part of it: give it scores as they come from the last layer. With label
+    smoothing s, t becomes t * (1 - s) + s / K.
+
+    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
+    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
+    (N, ...), which are ignored where they are ignore_index. There is one loss for each
+    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
+    (1 without) of the labels that are not ignored, which makes NaN when all are.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        class_count: The number of classes that smoothing shares out to; 1: the size of
+            axis 1.
+        ignore_index: A label that is none, where labels are indices: there is no loss
+            and no gradient.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        class_weights: Factors of the classes, an array or a tensor with one for each;
+            None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.SoftmaxCrossEntropy(label_smoothing=0.1)
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4002,7 +6427,37 @@ class SoftmaxCrossEntropy(Loss):
 
 class SigmoidCrossEntropy(Loss):
     """
-    max(y, 0) - y t + ln(1 + exp(-|y|))
+    Yes or no for each element: ``max(y, 0) - y * t + ln(1 + exp(-|y|))``.
+
+    The cross-entropy of sigmoid(y) and t, for scores y and labels from 0 to 1. With label
+    smoothing s, t becomes t * (1 - s) + s / 2.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.SigmoidCrossEntropy()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4025,7 +6480,45 @@ class SigmoidCrossEntropy(Loss):
 
 class CategoricalCrossEntropy(Loss):
     """
-    -sum_c t ln y, over axis 1; labels as those of SoftmaxCrossEntropy.
+    How far probabilities are from the class: ``-sum over classes of t * ln y``.
+
+    For probabilities y, as Softmax makes them; SoftmaxCrossEntropy of the scores is more
+    exact. With label smoothing s, t becomes t * (1 - s) + s / K.
+
+    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
+    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
+    (N, ...), which are ignored where they are ignore_index. There is one loss for each
+    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
+    (1 without) of the labels that are not ignored, which makes NaN when all are.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        class_count: The number of classes that smoothing shares out to; 1: the size of
+            axis 1.
+        ignore_index: A label that is none, where labels are indices: there is no loss
+            and no gradient.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        class_weights: Factors of the classes, an array or a tensor with one for each;
+            None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> y = g.sequence(x, tg.layers.FullyConnected(3), tg.layers.Softmax())
+        >>> loss = tg.losses.CategoricalCrossEntropy()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4052,7 +6545,35 @@ class CategoricalCrossEntropy(Loss):
 
 class Hinge(Loss):
     """
-    max(0, 1 - (2 t - 1) y)
+    The margin of a score: ``max(0, 1 - (2 * t - 1) * y)``.
+
+    For labels 0 and 1.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.Hinge()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4074,7 +6595,36 @@ class Hinge(Loss):
 
 class Huber(Loss):
     """
-    e = y - t: e^2 / 2, or delta (|e| - delta / 2) beyond delta
+    Squares for small errors, distances for large ones.
+
+    With e = y - t: ``e^2 / 2`` where |e| <= delta, else ``delta * (|e| - delta / 2)``.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        delta: Where distances begin, above 0.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.Huber(delta=0.5)
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4097,7 +6647,34 @@ class Huber(Loss):
 
 class CosineDistance(Loss):
     """
-    1 - sum(y t) per sample; give unit vectors.
+    The angle of two vectors: ``1 - sum of y * t``.
+
+    For unit vectors.
+
+    Prediction y and labels t are (N, ...); there is one loss for each sample. "mean"
+    divides by N.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.CosineDistance()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4119,7 +6696,36 @@ class CosineDistance(Loss):
 
 class Log(Loss):
     """
-    Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)
+    Binary cross-entropy: ``-t * ln(y + epsilon) - (1 - t) * ln(1 - y + epsilon)``.
+
+    For probabilities y, as Sigmoid makes them; SigmoidCrossEntropy of the scores is more
+    exact.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        epsilon: Is added to what logarithms are taken of, not below 0.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="label")
+        >>> g = tg.Graph()
+        >>> y = g.sequence(x, tg.layers.FullyConnected(1), tg.layers.Sigmoid())
+        >>> t = tg.TrainingGraph([g], tg.losses.Log(), tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4142,7 +6748,36 @@ class Log(Loss):
 
 class KullbackLeiblerDivergence(Loss):
     """
-    t (ln t - y), y the logarithm of a probability; 0 where t is 0
+    How far a distribution is from another: ``t * (ln t - y)``, 0 where t is 0.
+
+    For logarithms of probabilities y, as Softmax("log_softmax") makes them.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> softmax = tg.layers.Softmax("log_softmax")
+        >>> y = g.sequence(x, tg.layers.FullyConnected(3), softmax)
+        >>> loss = tg.losses.KullbackLeiblerDivergence("sum")
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4164,7 +6799,32 @@ class KullbackLeiblerDivergence(Loss):
 
 class Value(Loss):
     """
-    A loss of one's own: the elements of its one source, a result of other nodes, are the losses, which may be negative. Of what has been reduced over the batch already, reduction_type says how: "mean" also where the number has nothing to do with the batch. Takes no labels and no weights; descriptor says nothing of the type.
+    A loss of one's own: the elements of its source, a result of other nodes.
+
+    Its source has any shape, its elements may be negative. Of what has been reduced over
+    the batch already, reduction_type says how: "mean" also where the number has nothing
+    to do with the batch. "mean" divides by the number of elements. It takes no labels
+    and no weights.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for options out of range.
+
+    Example:
+        >>> x, g = tg.Tensor((64, 16), name="x"), tg.Graph()
+        >>> code = g.sequence(x, tg.layers.FullyConnected(4))
+        >>> far = g.node(tg.losses.Value(weight=0.1, name="far"), code * code)
+        >>> t = tg.TrainingGraph([g], optimizer=tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x})
+        >>> t.compile("cpu")
+        >>> data = np.ones((64, 16), np.float32)
+        >>> list(t.execute({"x": data}).result().losses)
+        ['far']
     """
     def __init__(
         self,
@@ -4177,6 +6837,15 @@ class Value(Loss):
 class CTCDescriptor:
     """
     The options of losses.CTC.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch.
+        blank: Which class is the blank.
+        zero_infinity: Do samples without a path count as 0?
+        weight: A factor of the loss.
+
+    Raises:
+        InvalidArgument: for options out of range.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -4194,17 +6863,64 @@ class CTCDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def blank(self) -> int: ...
+    def blank(self) -> int:
+        """
+        Which class is the blank.
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "mean", "sum" or "none", over the batch.
+        """
     @property
-    def weight(self) -> float: ...
+    def weight(self) -> float:
+        """
+        A factor of the loss.
+        """
     @property
-    def zero_infinity(self) -> bool: ...
+    def zero_infinity(self) -> bool:
+        """
+        Do samples without a path count as 0?
+        """
 
 class CTC(Loss):
     """
-    Connectionist temporal classification: -ln of the probability of all paths that read as the labels. The prediction is (N, T, C), scores of classes at each step, whose softmax is part of the loss; labels are (N, S), int32 or int64, as further loss_labels the lengths of predictions and of labels, int32 (N). Without lengths a prediction has T steps, and labels end before the first -1. "mean" divides each loss by the length of its labels first, as PyTorch does. A sample without a path has an infinite loss and NaN as gradient, with zero_infinity 0 and 0. Takes no weights. It has a ctc_descriptor; descriptor says nothing of the type.
+    Connectionist temporal classification: labels in order, of steps nobody has assigned.
+
+    For speech and handwriting (Graves et al. 2006). A path has one class per step; it
+    reads as labels when repetitions become one and blanks are then left out. The loss of
+    a sample is ``-ln(sum over paths that read as its labels of the product of
+    softmax(y)[path])``; the softmax is part of it.
+
+    The prediction is (N, T, C), scores of C classes at T steps. Labels are (N, S), int32
+    or int64; further loss_labels are the lengths of predictions and of labels, int32 (N).
+    Without them a prediction has T steps, and labels end before the first -1.
+
+    There is one loss for each sample. "mean" divides each by the length of its labels
+    first, as PyTorch does, then their sum by N. A sample without a path has an infinite
+    loss and NaN as gradient; both are 0 with zero_infinity. It takes no weights.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch.
+        blank: Which class is the blank.
+        zero_infinity: Do samples without a path count as 0?
+        weight: A factor of the loss.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A CTCDescriptor, in place of all others.
+
+    Raises:
+        InvalidArgument: for options out of range; from node(), for a blank that is no
+            class.
+        ShapeError: from node() and compile(), for labels and lengths that do not fit.
+
+    Example:
+        >>> sound = tg.Tensor((8, 100, 16), name="sound")
+        >>> text = tg.Tensor((8, 20), "int32", name="text")
+        >>> g = tg.Graph()
+        >>> scores = g.sequence(sound, tg.layers.GRU(32), tg.layers.FullyConnected(27))
+        >>> t = tg.TrainingGraph([g], tg.losses.CTC(), tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"sound": sound}, loss_labels={"text": text})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(self, descriptor: CTCDescriptor, name: str = "") -> None: ...
@@ -4219,15 +6935,37 @@ class CTC(Loss):
         name: str = "",
     ) -> None: ...
     @property
-    def ctc_descriptor(self) -> CTCDescriptor: ...
+    def ctc_descriptor(self) -> CTCDescriptor:
+        """
+        The options of the loss.
+        """
 
 class YOLOLossDescriptor:
     """
-    anchor_boxes: (A, 2), the width and height of each anchor, in cells; 2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.
+    The anchors and options of YOLOLoss, as ML Compute has them.
+
+    All but the anchors may be set later, until a layer takes them.
+
+    Args:
+        anchor_boxes: Width and height of each anchor, in cells, (A, 2); with
+            anchor_box_count also 2 A numbers.
+        anchor_box_count: The number of anchors A; None: what anchor_boxes has.
+        should_rescore: Is the target of the confidence the overlap? Else it is 1.
+        scale_spatial_position_loss: Weighs errors of the place.
+        scale_spatial_size_loss: Weighs errors of the size.
+        scale_no_object_confidence_loss: Weighs confidence where there is nothing.
+        scale_object_confidence_loss: Weighs confidence where there is an object.
+        scale_class_loss: Weighs errors of the classes.
+        minimum_iou_for_object_presence: Anchors that overlap an object by this, from 0
+            to 1, are responsible for it.
+        maximum_iou_for_object_absence: Anchors that overlap it by less, up to the
+            minimum, have found nothing.
+
+    Raises:
+        InvalidArgument: for anchors that are not above 0, and options out of range.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
-    should_rescore: bool
     def __copy__(self) -> YOLOLossDescriptor: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> YOLOLossDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -4248,65 +6986,190 @@ class YOLOLossDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def anchor_box_count(self) -> int: ...
+    def anchor_box_count(self) -> int:
+        """
+        The number of anchors A; None: what anchor_boxes has.
+        """
     @property
-    def anchor_boxes(self) -> NDArray[Any]: ...
+    def anchor_boxes(self) -> NDArray[Any]:
+        """
+        Width and height of each anchor, in cells, (A, 2); with anchor_box_count also 2 A numbers.
+        """
     @property
-    def maximum_iou_for_object_absence(self) -> float: ...
+    def maximum_iou_for_object_absence(self) -> float:
+        """
+        Anchors that overlap it by less, up to the minimum, have found nothing.
+        """
     @maximum_iou_for_object_absence.setter
     def maximum_iou_for_object_absence(self, value: float) -> None: ...
     @property
-    def minimum_iou_for_object_presence(self) -> float: ...
+    def minimum_iou_for_object_presence(self) -> float:
+        """
+        Anchors that overlap an object by this, from 0 to 1, are responsible for it.
+        """
     @minimum_iou_for_object_presence.setter
     def minimum_iou_for_object_presence(self, value: float) -> None: ...
     @property
-    def scale_class_loss(self) -> float: ...
+    def scale_class_loss(self) -> float:
+        """
+        Weighs errors of the classes.
+        """
     @scale_class_loss.setter
     def scale_class_loss(self, value: float) -> None: ...
     @property
-    def scale_no_object_confidence_loss(self) -> float: ...
+    def scale_no_object_confidence_loss(self) -> float:
+        """
+        Weighs confidence where there is nothing.
+        """
     @scale_no_object_confidence_loss.setter
     def scale_no_object_confidence_loss(self, value: float) -> None: ...
     @property
-    def scale_object_confidence_loss(self) -> float: ...
+    def scale_object_confidence_loss(self) -> float:
+        """
+        Weighs confidence where there is an object.
+        """
     @scale_object_confidence_loss.setter
     def scale_object_confidence_loss(self, value: float) -> None: ...
     @property
-    def scale_spatial_position_loss(self) -> float: ...
+    def scale_spatial_position_loss(self) -> float:
+        """
+        Weighs errors of the place.
+        """
     @scale_spatial_position_loss.setter
     def scale_spatial_position_loss(self, value: float) -> None: ...
     @property
-    def scale_spatial_size_loss(self) -> float: ...
+    def scale_spatial_size_loss(self) -> float:
+        """
+        Weighs errors of the size.
+        """
     @scale_spatial_size_loss.setter
     def scale_spatial_size_loss(self, value: float) -> None: ...
+    @property
+    def should_rescore(self) -> bool:
+        """
+        Is the target of the confidence the overlap? Else it is 1.
+        """
+    @should_rescore.setter
+    def should_rescore(self, value: bool) -> None: ...
 
 class YOLOLoss(Loss):
     """
-    One loss for each sample of a detector. Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, height, confidence and classes of each anchor. Labels hold the place in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot classes; yolo_loss.h has the formula. Takes no weights. It has a yolo_loss_descriptor; descriptor raises InvalidArgument.
+    The loss of a detector that finds boxes in the cells of a grid; one for each sample.
+
+    Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, w,
+    h, c and K scores of each anchor. The box is centred at sigmoid(x), sigmoid(y) in its
+    cell and has the size anchor * exp(w), anchor * exp(h), in cells; its confidence is
+    sigmoid(c), its classes are softmax(scores). Labels have the centre in the cell from
+    0 to 1, ln(size / anchor), 1 for an object or 0 for none, and one-hot classes.
+
+    Of the anchors of a cell with an object, the one that overlaps it most and all that
+    do so by minimum_iou_for_object_presence are responsible for it. With bce the
+    cross-entropy of sigmoid(c), and huber that of delta 1, the loss is the sum over ::
+
+        responsible   scale_spatial_position_loss * squared errors of x, y
+                      + scale_spatial_size_loss * huber errors of w, h
+                      + scale_object_confidence_loss * bce(c, overlap or 1)
+                      + scale_class_loss * cross-entropy of the classes
+        others        scale_no_object_confidence_loss * bce(c, 0), without an object or
+                      with less overlap than maximum_iou_for_object_absence
+
+    It takes no weights. Who is responsible counts as labels: no gradient passes.
+
+    Args:
+        descriptor: A YOLOLossDescriptor.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node(), for channels that are not those of the anchors.
+
+    Example:
+        >>> image, boxes = tg.Tensor((4, 3, 8, 8)), tg.Tensor((4, 14, 8, 8))
+        >>> options = tg.losses.YOLOLossDescriptor([(1, 2), (2, 1)])
+        >>> g = tg.Graph()
+        >>> found = g.node(tg.layers.Convolution(14, 3), image)
+        >>> g.node(tg.losses.YOLOLoss(options), [found, boxes]).shape
+        (4,)
     """
     def __init__(self, descriptor: YOLOLossDescriptor, *, name: str = "") -> None: ...
     @property
-    def descriptor(self) -> LossDescriptor: ...
+    def descriptor(self) -> LossDescriptor:
+        """
+        Raises InvalidArgument: a YOLO loss has a yolo_loss_descriptor.
+        """
     @property
-    def yolo_loss_descriptor(self) -> YOLOLossDescriptor: ...
+    def yolo_loss_descriptor(self) -> YOLOLossDescriptor:
+        """
+        The anchors and options.
+        """
 
 class Schedule:
     """
-    The learning rate as a function of n, the number of updates so far, and of nothing else: a run which is resumed goes on as it would have. Give it to optimizer.schedule. Each raises InvalidArgument for rates below 0 or not finite, and for no steps.
+    The learning rate as a function of n, the number of updates so far.
+
+    It depends on nothing else: a run that is resumed goes on as it would have. Its
+    functions make one; assign it to Optimizer.schedule.
+
+    Example:
+        >>> cosine = tg.optimizers.Schedule.cosine(1e-3, steps=1000)
+        >>> optimizer = tg.optimizers.Adam()
+        >>> optimizer.schedule = tg.optimizers.Schedule.warm_up(cosine, steps=100)
+        >>> optimizer.schedule
+        Schedule(linear(0, 0.001, 100) to 100, cosine(0.001, 1000, 0))
     """
     @staticmethod
-    def constant(rate: float) -> Schedule: ...
+    def constant(rate: float) -> Schedule:
+        """
+        The same rate always.
+
+        Args:
+            rate: The rate.
+
+        Raises:
+            InvalidArgument: for a rate below 0 or not finite.
+
+        Example:
+            >>> tg.optimizers.Schedule.constant(0.5).rate(100)
+            0.5
+        """
     @staticmethod
     def cosine(start: float, steps: int, end: float = 0.0) -> Schedule:
         """
-        end + (start - end) (1 + cos(pi n / steps)) / 2, from n = steps on end.
+        Half a cosine: ``end + (start - end) * (1 + cos(pi * n / steps)) / 2``, then ``end``.
+
+        Args:
+            start: The rate of the first update.
+            steps: The number of updates until end.
+            end: The rate from n = steps on.
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> cosine = tg.optimizers.Schedule.cosine(1.0, steps=4)
+            >>> [round(cosine.rate(n), 3) for n in range(6)]
+            [1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
         """
     @staticmethod
     def exponential(
         start: float, factor: float, steps: int = 1, staircase: bool = False
     ) -> Schedule:
         """
-        start factor^(n / steps); a staircase has whole powers only.
+        Smaller by a factor each so many updates: ``start * factor ^ (n / steps)``.
+
+        Args:
+            start: The rate of the first update.
+            factor: What the rate is multiplied by in `steps` updates.
+            steps: The number of these updates.
+            staircase: Is n / steps cut to whole numbers?
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> halves = tg.optimizers.Schedule.exponential(1.0, 0.5, 2, staircase=True)
+            >>> [halves.rate(n) for n in range(5)]
+            [1.0, 1.0, 0.5, 0.5, 0.25]
         """
     @staticmethod
     def join(
@@ -4314,17 +7177,58 @@ class Schedule:
         boundaries: collections.abc.Sequence[int],
     ) -> Schedule:
         """
-        The next one from its beginning whenever as many updates as a boundary says came before. Boundaries increase, one less than schedules.
+        Schedules after one another, each from its beginning.
+
+        Args:
+            schedules: The schedules, in their order.
+            boundaries: The numbers of updates that come before the second, the third and so
+                on; they increase, one less than schedules.
+
+        Raises:
+            InvalidArgument: for boundaries that do not increase, or are too few or many.
+
+        Example:
+            >>> one, half = map(tg.optimizers.Schedule.constant, (1.0, 0.5))
+            >>> steps = tg.optimizers.Schedule.join([one, half], [2])
+            >>> [steps.rate(n) for n in range(4)]
+            [1.0, 1.0, 0.5, 0.5]
         """
     @staticmethod
     def linear(start: float, end: float, steps: int) -> Schedule:
         """
-        start + (end - start) n / steps, from n = steps on end.
+        A straight line: ``start + (end - start) * n / steps``, then ``end``.
+
+        Args:
+            start: The rate of the first update.
+            end: The rate from n = steps on.
+            steps: The number of updates between.
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> line = tg.optimizers.Schedule.linear(1.0, 0.0, steps=4)
+            >>> [line.rate(n) for n in range(6)]
+            [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
         """
     @staticmethod
     def warm_up(then: Schedule, steps: int, start: float = 0.0) -> Schedule:
         """
-        Linear from start to the first rate of then in so many steps, and then that one from its beginning.
+        A line from start to the first rate of another schedule, then that from its beginning.
+
+        Args:
+            then: The schedule that follows.
+            steps: The number of updates before it.
+            start: The rate of the first update.
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> then = tg.optimizers.Schedule.constant(1.0)
+            >>> warm_up = tg.optimizers.Schedule.warm_up(then, steps=4)
+            >>> [warm_up.rate(n) for n in range(6)]
+            [0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -4333,16 +7237,56 @@ class Schedule:
     def rate(self, updates: int) -> float:
         """
         The rate after so many updates.
+
+        Args:
+            updates: The number of updates so far, n.
+
+        Returns:
+            The learning rate of the next one.
+
+        Example:
+            >>> tg.optimizers.Schedule.linear(1.0, 0.0, steps=10).rate(5)
+            0.5
         """
     @property
     def pieces(self) -> tuple[tuple[str, int, int, float, float, bool], ...]:
         """
-        (kind, first update, steps, start, end or factor, staircase) of each; it holds until the next.
+        (kind, first update, steps, start, end or factor, staircase) of each part; it holds until the next.
         """
 
 class OptimizerDescriptor:
     """
-    A raw gradient, summed over the batch, is clipped when that is on, multiplied by gradient_rescale, and gets the derivative of the regularization added. Giving an option of clipping switches it on, unless applies_gradient_clipping=False. Without others it is by_value, between -1 and 1; norms are at most 1, and a custom_global_norm that is not 0 replaces the computed one.
+    What all optimizers have: the rate, clipping and regularization.
+
+    The gradient of a parameter p, summed over the batch as the loss says, becomes ::
+
+        g = gradient_rescale * clip(gradient)
+            + regularization_scale * (sign(p) for "l1", p for "l2")
+
+    Giving an option of clipping switches it on, unless applies_gradient_clipping is
+    False.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -4367,29 +7311,62 @@ class OptimizerDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def applies_gradient_clipping(self) -> bool | None: ...
+    def applies_gradient_clipping(self) -> bool | None:
+        """
+        Are gradients clipped? None: when another option of clipping is given.
+        """
     @property
-    def custom_global_norm(self) -> float: ...
+    def custom_global_norm(self) -> float:
+        """
+        Taken for the norm of all gradients instead of computing it; None or 0: computed.
+        """
     @property
-    def gradient_clip_max(self) -> float: ...
+    def gradient_clip_max(self) -> float:
+        """
+        The largest element, for "by_value"; None: 1.
+        """
     @property
-    def gradient_clip_min(self) -> float: ...
+    def gradient_clip_min(self) -> float:
+        """
+        The smallest element, for "by_value"; None: -1.
+        """
     @property
-    def gradient_clipping_type(self) -> GradientClippingType: ...
+    def gradient_clipping_type(self) -> GradientClippingType:
+        """
+        "by_value": each element to a range; "by_norm": each gradient to a norm; "by_global_norm": all gradients together. None: by_value.
+        """
     @property
-    def gradient_rescale(self) -> float: ...
+    def gradient_rescale(self) -> float:
+        """
+        A factor of the gradient, behind clipping.
+        """
     @property
-    def learning_rate(self) -> float: ...
+    def learning_rate(self) -> float:
+        """
+        The learning rate, not below 0; see also Optimizer.schedule.
+        """
     @property
-    def maximum_clipping_norm(self) -> float: ...
+    def maximum_clipping_norm(self) -> float:
+        """
+        The largest norm, for "by_norm" and "by_global_norm"; None: 1.
+        """
     @property
-    def regularization_scale(self) -> float: ...
+    def regularization_scale(self) -> float:
+        """
+        The factor of the regularization, or of the decay of AdamW.
+        """
     @property
-    def regularization_type(self) -> RegularizationType: ...
+    def regularization_type(self) -> RegularizationType:
+        """
+        "none", "l1" or "l2".
+        """
 
 class Optimizer:
     """
-    Hyperparameters and the update rule they become.
+    Base of the optimizers: hyperparameters, and the update rule they become.
+
+    An optimizer belongs to the training graphs it is given to; copy.copy() makes one of
+    its own. Equal ones have the same rule and hyperparameters, at the same time step.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -4400,7 +7377,7 @@ class Optimizer:
     @property
     def applies_gradient_clipping(self) -> bool:
         """
-        Takes effect at the next update that is enqueued.
+        Are gradients clipped? Takes effect at the next update that is enqueued.
         """
     @applies_gradient_clipping.setter
     def applies_gradient_clipping(self, value: bool) -> None: ...
@@ -4410,17 +7387,35 @@ class Optimizer:
         The rate corrected for the current time step.
         """
     @property
-    def custom_global_norm(self) -> float: ...
+    def custom_global_norm(self) -> float:
+        """
+        The descriptor's custom_global_norm.
+        """
     @property
-    def descriptor(self) -> OptimizerDescriptor: ...
+    def descriptor(self) -> OptimizerDescriptor:
+        """
+        The rate, clipping and regularization, as given.
+        """
     @property
-    def gradient_clip_max(self) -> float: ...
+    def gradient_clip_max(self) -> float:
+        """
+        The descriptor's gradient_clip_max.
+        """
     @property
-    def gradient_clip_min(self) -> float: ...
+    def gradient_clip_min(self) -> float:
+        """
+        The descriptor's gradient_clip_min.
+        """
     @property
-    def gradient_clipping_type(self) -> GradientClippingType: ...
+    def gradient_clipping_type(self) -> GradientClippingType:
+        """
+        The descriptor's gradient_clipping_type.
+        """
     @property
-    def gradient_rescale(self) -> float: ...
+    def gradient_rescale(self) -> float:
+        """
+        The descriptor's gradient_rescale.
+        """
     @property
     def learning_rate(self) -> float:
         """
@@ -4429,13 +7424,25 @@ class Optimizer:
     @learning_rate.setter
     def learning_rate(self, value: float) -> None: ...
     @property
-    def maximum_clipping_norm(self) -> float: ...
+    def maximum_clipping_norm(self) -> float:
+        """
+        The descriptor's maximum_clipping_norm.
+        """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """
+        Such as "adam".
+        """
     @property
-    def regularization_scale(self) -> float: ...
+    def regularization_scale(self) -> float:
+        """
+        The descriptor's regularization_scale.
+        """
     @property
-    def regularization_type(self) -> RegularizationType: ...
+    def regularization_type(self) -> RegularizationType:
+        """
+        The descriptor's regularization_type.
+        """
     @property
     def schedule(self) -> Schedule | None:
         """
@@ -4458,7 +7465,51 @@ class Optimizer:
 
 class SGD(Optimizer):
     """
-    p -= lr g, with momentum or Nesterov's.
+    Stochastic gradient descent, with momentum if wanted.
+
+    With the rate lr and the momentum mu each update computes ::
+
+        p = p - lr * g                                   without momentum
+        m = mu * m + lr * g;  p = p - m                  with momentum
+        m = mu * m + g;  p = p - lr * (g + mu * m)       Nesterov's
+
+    g is the gradient after clipping, gradient_rescale and regularization; see
+    OptimizerDescriptor. m starts as zeros.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        momentum_scale: How much of its last step a parameter keeps, mu.
+        uses_nesterov_momentum: Is the momentum Nesterov's?
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.SGD(0.1, momentum_scale=0.9)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4487,13 +7538,67 @@ class SGD(Optimizer):
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
-    def momentum_scale(self) -> float: ...
+    def momentum_scale(self) -> float:
+        """
+        How much of its last step a parameter keeps, mu.
+        """
     @property
-    def uses_nesterov_momentum(self) -> bool: ...
+    def uses_nesterov_momentum(self) -> bool:
+        """
+        Is the momentum Nesterov's?
+        """
 
 class Adam(Optimizer):
     """
-    p -= lr sqrt(1-b2^t) / (1-b1^t) * m / (sqrt(v) + epsilon), or AMSGrad.
+    Adam: steps by running means of the gradient and of its square.
+
+    With the rate lr and the time step t, from 1, each update computes ::
+
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g^2
+        p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
+
+    and with uses_amsgrad the largest v so far is in place of v.
+    g is the gradient after clipping, gradient_rescale and regularization; see
+    OptimizerDescriptor. m and v start as zeros.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        beta1: How much the mean of the gradient keeps.
+        beta2: How much the mean of its square keeps.
+        epsilon: Is added to the root, so that nothing is divided by 0.
+        uses_amsgrad: Is the largest mean of squares so far taken?
+        time_step: The number of the next update.
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.Adam(1e-3, gradient_clip_max=1)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4528,17 +7633,69 @@ class Adam(Optimizer):
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
-    def beta1(self) -> float: ...
+    def beta1(self) -> float:
+        """
+        How much the mean of the gradient keeps.
+        """
     @property
-    def beta2(self) -> float: ...
+    def beta2(self) -> float:
+        """
+        How much the mean of its square keeps.
+        """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Is added to the root, so that nothing is divided by 0.
+        """
     @property
-    def uses_amsgrad(self) -> bool: ...
+    def uses_amsgrad(self) -> bool:
+        """
+        Is the largest mean of squares so far taken?
+        """
 
 class AdamW(Adam):
     """
-    Adam with decoupled decay: p -= lr * regularization_scale * p.
+    Adam with decoupled weight decay.
+
+    Each update computes Adam's step, whose gradient has no regularization, and with it
+    ``p = p - lr * regularization_scale * p``.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        beta1: How much the mean of the gradient keeps.
+        beta2: How much the mean of its square keeps.
+        epsilon: Is added to the root, so that nothing is divided by 0.
+        uses_amsgrad: Is the largest mean of squares so far taken?
+        time_step: The number of the next update.
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and a regularization_type.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.AdamW(1e-3, regularization_scale=0.01)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4575,7 +7732,55 @@ class AdamW(Adam):
 
 class RMSProp(Optimizer):
     """
-    p -= lr g / (sqrt(n) + epsilon), n a running mean of g^2.
+    RMSProp: steps by the gradient, divided by a running mean of its size.
+
+    With the rate lr and the momentum mu each update computes ::
+
+        n = alpha * n + (1 - alpha) * g^2
+        d = sqrt(n) + epsilon, or sqrt(n - a^2) + epsilon when centered,
+            with a = alpha * a + (1 - alpha) * g
+        p = p - lr * g / d                               without momentum
+        m = mu * m - lr * g / d;  p = p + m              with momentum
+
+    g is the gradient after clipping, gradient_rescale and regularization; see
+    OptimizerDescriptor. n, a and m start as zeros.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        momentum_scale: How much of its last step a parameter keeps, mu.
+        alpha: How much the running means keep.
+        epsilon: Is added to the root, so that nothing is divided by 0.
+        is_centered: Is the square of the mean gradient subtracted?
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.RMSProp(1e-3, momentum_scale=0.9)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -4608,13 +7813,25 @@ class RMSProp(Optimizer):
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """
+        How much the running means keep.
+        """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Is added to the root, so that nothing is divided by 0.
+        """
     @property
-    def is_centered(self) -> bool: ...
+    def is_centered(self) -> bool:
+        """
+        Is the square of the mean gradient subtracted?
+        """
     @property
-    def momentum_scale(self) -> float: ...
+    def momentum_scale(self) -> float:
+        """
+        How much of its last step a parameter keeps, mu.
+        """
 
 class LayerTime:
     """
@@ -4628,7 +7845,6 @@ class LayerTime:
         >>> execution = training.execute(*data, per_layer_profiling=True)
         >>> [each.layer for each in execution.result().layer_times]
         ['fc', 'mean_squared_error']
-
     """
     def __repr__(self) -> str: ...
     @property
@@ -4661,7 +7877,6 @@ class ExecutionResult:
         >>> result = training.execute({"x": points}, {"y": targets}).result()
         >>> sorted(result.outputs), list(result.losses)
         (['h'], ['mean_squared_error'])
-
     """
     def __repr__(self) -> str: ...
     def output(self, name: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
@@ -4735,7 +7950,6 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         >>> execution = training.execute({"x": points}, {"y": targets})
         >>> execution.result().has_loss
         True
-
     """
     def __await__(self) -> collections.abc.Generator[Any, None, ExecutionResult]: ...
     def __repr__(self) -> str: ...
@@ -4905,7 +8119,6 @@ class Collective:
         ...     def all_gather(self, part, all): all[:] = part
         ...     def broadcast(self, array, root): ...
         >>> collective = tg.Collective(Alone())
-
     """
     def __init__(self, transport: Collective | Transport | Communicator) -> None: ...
     def __repr__(self) -> str: ...
@@ -6327,7 +9540,6 @@ class Graph:
         >>> scaled = h * 0.5 + 1
         >>> [layer.name for layer in graph.layers][0]
         'fc'
-
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -6478,7 +9690,6 @@ class RestoreReport:
         >>> report = training.load_state_dict(state, strict=False)
         >>> report.fits, report.missing, report.unexpected
         (False, ['fc.biases'], ['other'])
-
     """
     def __repr__(self) -> str: ...
     @property
@@ -6518,7 +9729,6 @@ class PlanMemory:
         >>> step = training.memory.step
         >>> step.live_peak_bytes <= step.arena_bytes <= step.unplanned_bytes
         True
-
     """
     def __repr__(self) -> str: ...
     @property
@@ -6568,7 +9778,6 @@ class MemoryReport:
         128
         >>> memory.optimizer_bytes  # two buffers for each, of Adam
         256
-
     """
     def __repr__(self) -> str: ...
     def __str__(self) -> str: ...
@@ -6682,7 +9891,6 @@ class CompiledGraph(Graph):
     """
     What TrainingGraph and InferenceGraph have in common: declaring,
     compiling, memory, reports, and the state in files and arrays.
-
     """
     def __repr__(self) -> str: ...
     def _listing(self) -> dict[str, Any]:
@@ -7271,7 +10479,6 @@ class ParameterGroup:
         >>> group = tg.ParameterGroup(tg.parameters_of(graph), lr_scale=0.1)
         >>> [parameter.name for parameter in group.parameters]
         ['fc.weights', 'fc.biases']
-
     """
     def __init__(
         self,
@@ -7336,7 +10543,6 @@ class TrainingGraph(CompiledGraph):
         >>> training.add_outputs({"h": h})
         >>> training.compile("cpu")
         >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
-
     """
     @staticmethod
     def load(
@@ -8030,7 +11236,6 @@ class InferenceGraph(CompiledGraph):
         >>> inference.compile("cpu")
         >>> inference.execute({"x": points}).result().outputs["h"].shape
         (8, 2)
-
     """
     @staticmethod
     def load(
@@ -8452,6 +11657,9 @@ class GroupNormalizationNode(TrainableNode):
 class PoolingMaxNode(FilterNode):
     """
     The largest sample of each window; the gradient goes to the first of equals. No strides are the kernel size. Raises InvalidArgument without a kernel_size.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8468,6 +11676,9 @@ class PoolingMaxNode(FilterNode):
 class DilatedPoolingMaxNode(FilterNode):
     """
     Pools as PoolingMaxNode, with windows that are dilated.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8485,6 +11696,9 @@ class DilatedPoolingMaxNode(FilterNode):
 class PoolingAverageNode(FilterNode):
     """
     The mean of each window: "clamp" divides by the samples inside the image, "zero" by all.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8502,6 +11716,9 @@ class PoolingAverageNode(FilterNode):
 class PoolingL2NormNode(FilterNode):
     """
     The root of the sum of squares; gradient g x / y, 0 where y is 0.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8548,6 +11765,9 @@ class NeuronDescriptor:
 class NeuronNode(FilterNode):
     """
     A function of one element. Raises InvalidArgument for parameters that it does not take.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     @typing.overload
     def __init__(
@@ -8695,6 +11915,9 @@ class GeLUNode(NeuronNode):
 class CrossChannelNormalizationNode(FilterNode):
     """
     x / (delta + alpha / k * sum x^2)^beta over k channels.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8710,6 +11933,9 @@ class CrossChannelNormalizationNode(FilterNode):
 class SpatialNormalizationNode(FilterNode):
     """
     x / (delta + alpha / k^2 * sum x^2)^beta over k times k pixels.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8725,6 +11951,9 @@ class SpatialNormalizationNode(FilterNode):
 class LocalContrastNormalizationNode(FilterNode):
     """
     pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and variance of the pixels of the window that are inside the image.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8755,6 +11984,9 @@ class LogSoftMaxNode(FilterNode):
 class AdditionNode(FilterNode):
     """
     clamp(primary_scale x + secondary_scale y + bias, minimum_value, maximum_value). Strides are of (channels, height, width): one of 0 reads the first element of its axis everywhere, and the gradient is their sum; axes of 1 and more elements ask for it. The gradient is 0 where the result is clamped.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8774,6 +12006,9 @@ class AdditionNode(FilterNode):
 class SubtractionNode(FilterNode):
     """
     x - y; otherwise as AdditionNode.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8793,6 +12028,9 @@ class SubtractionNode(FilterNode):
 class MultiplicationNode(FilterNode):
     """
     x y; otherwise as AdditionNode.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8812,6 +12050,9 @@ class MultiplicationNode(FilterNode):
 class DivisionNode(FilterNode):
     """
     x / y; otherwise as AdditionNode. Without a gradient, as in MPSNN: multiply by a PowerNode of c = -1.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8831,6 +12072,9 @@ class DivisionNode(FilterNode):
 class DropoutNode(FilterNode):
     """
     x m / keep_probability, m 1 with that probability, else 0, anew in each run; with a stride of 0 one m for the whole axis. mask_strides are of (channels, height, width).
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8845,6 +12089,9 @@ class DropoutNode(FilterNode):
 class ConcatenationNode(FilterNode):
     """
     Channels one after the other. All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self, sources: collections.abc.Sequence[ImageNode], *, name: str = ""
@@ -8865,6 +12112,9 @@ class ReshapeNode(FilterNode):
 class PadNode(FilterNode):
     """
     Samples before and after the image, (channels, height, width).
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
     """
     def __init__(
         self,
@@ -8935,6 +12185,12 @@ class GramMatrixCalculationNode(FilterNode):
 class NodeLossDescriptor:
     """
     Formulas are those of traingraph.losses; classes are channels. reduction: "none", "sum" or "mean" of the loss of each image.
+
+    Args:
+        reduce_across_batch: The loss is one image for the whole batch; with mean it is
+            divided by the number of images, too.
+        divides_by_non_zero_weights: A sum is divided by the number of losses whose
+            weight is not 0; it is 0 when there is none.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]

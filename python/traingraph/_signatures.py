@@ -30,16 +30,12 @@ def readable(doc: str) -> str:
     module, an argument a line where there are many. signatures_of() reads it, too."""
     head, mark, rest = doc.partition("Overloaded function.\n\n")
     if not mark:
-        return _with_signature(doc)
+        head, mark, rest = doc.partition("\n")
+        return _folded(head) + mark + rest
     forms = re.split(r"\n\n(?=\d+\. \w+\(.*\) -> )", rest)
-    texts = [_with_signature(inspect.cleandoc(form)) for form in forms]
+    cleaned = [inspect.cleandoc(form).partition("\n") for form in forms]
+    texts = [_folded(line) + mark + text for line, mark, text in cleaned]
     return head + mark + "\n\n".join(texts)
-
-
-def _with_signature(doc: str) -> str:
-    line, _, text = doc.partition("\n")
-    text = text.strip("\n")
-    return _folded(line) + (f"\n\n{text}" if text else "")
 
 
 def _folded(line: str) -> str:
