@@ -772,14 +772,14 @@ void bind_training(py::module_& m) {
 
         In the order of use:
 
-        * declare: add_inputs(), add_outputs(), stop_gradient(),
+        - declare: add_inputs(), add_outputs(), stop_gradient(),
           set_parameter_groups(), set_training_tensor_parameters()
-        * compile(), then memory, report(), largest_batch()
-        * train: tg.fit(), or execute(); or its phases, execute_forward(),
+        - compile(), then memory, report(), largest_batch()
+        - train: tg.fit(), or execute(); or its phases, execute_forward(),
           execute_gradient() and execute_optimizer_update(), between which
           gradient() and `gradients` are readable and writable
-        * measure: execute(per_layer_profiling=True), profile()
-        * keep: save(), restore(), state_dict(), load_state_dict(),
+        - measure: execute(per_layer_profiling=True), profile()
+        - keep: save(), restore(), state_dict(), load_state_dict(),
           export_graph(), load()
 
         Args:

@@ -22,25 +22,25 @@ The shortest program, from which examples in help() go on:
 
 What it is made of, each with its own help, such as help(tg.fit):
 
-* `Tensor`, an input, a label or a result; results take operators and methods, such as
+- `Tensor`, an input, a label or a result; results take operators and methods, such as
   ``h @ w + 1``, ``h[:, 0]`` and ``h.mean(axis=1)``
-* `Graph`, to which `node` and `sequence` add layers
-* `TrainingGraph` and `InferenceGraph`: declare, `compile`, `execute`, `save`
-* `fit`, `evaluate`, `predict`: the loop over batches and epochs; `prefetch`
-* `Device`, `set_num_threads`, `set_seed`: where and how it runs
+- `Graph`, to which `node` and `sequence` add layers
+- `TrainingGraph` and `InferenceGraph`: declare, `compile`, `execute`, `save`
+- `fit`, `evaluate`, `predict`: the loop over batches and epochs; `prefetch`
+- `Device`, `set_num_threads`, `set_seed`: where and how it runs
 
 And by module:
 
-* `layers`: convolutions, dense, recurrent and attention layers, normalizations ...
-* `losses`: what training minimizes, beside any result of a graph
-* `optimizers`: SGD, Adam, AdamW, RMSProp, and schedules of their rates
-* `ops`: what a graph computes without parameters, as ``graph.ops.gather(...)``
-* `metrics`: the functions behind ``metrics=["accuracy"]``
-* `callbacks`: a rate that is reduced on a plateau, averages of parameters
-* `nodes`: filter nodes and their walk backward, as with MPSNN
-* `onnx`: models of ONNX as graphs that train, and graphs as models
-* `mlcompute`: names of ML Compute for which the field has others
-* `errors`: what is raised; each error says what it expected, got and what to try
+- `layers`: convolutions, dense, recurrent and attention layers, normalizations ...
+- `losses`: what training minimizes, beside any result of a graph
+- `optimizers`: SGD, Adam, AdamW, RMSProp, and schedules of their rates
+- `ops`: what a graph computes without parameters, as ``graph.ops.gather(...)``
+- `metrics`: the functions behind ``metrics=["accuracy"]``
+- `callbacks`: a rate that is reduced on a plateau, averages of parameters
+- `nodes`: filter nodes and their walk backward, as with MPSNN
+- `onnx`: models of ONNX as graphs that train, and graphs as models
+- `mlcompute`: names of ML Compute for which the field has others
+- `errors`: what is raised; each error says what it expected, got and what to try
 
 Read on: the docstrings of `TrainingGraph.execute`, for the step in three phases with
 gradients in between, and of `fit`; then the guides and programs in docs/ and examples/

@@ -185,5 +185,5 @@ def test_signatures_are_readable() -> None:
 
 def test_the_package_tells_its_modules() -> None:
     modules = {name for name in tg.__all__ if inspect.ismodule(getattr(tg, name))}
-    told = {name for name in modules if f"* `{name}`: " in (tg.__doc__ or "")}
+    told = {name for name in modules if f"- `{name}`: " in (tg.__doc__ or "")}
     assert told == modules
