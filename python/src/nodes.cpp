@@ -347,8 +347,8 @@ void bind_filter(py::module_& m) {
         ...     np.zeros((4, 3, 3, 1)), optimizer=tg.optimizers.Adam()
         ... )
         >>> node = tg.nodes.ConvolutionNode(image, weights)
-        >>> isinstance(node, tg.nodes.TrainableNode), node.training_style == "gpu"
-        (True, True)
+        >>> isinstance(node, tg.nodes.TrainableNode), node.training_style.name
+        (True, 'gpu')
 )pbdoc")
       .def_property("training_style", &TrainableNode::training_style,
                     &TrainableNode::set_training_style,

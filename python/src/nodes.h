@@ -50,14 +50,15 @@ struct NodeDoc {
   const char* text;
   const char* arguments = "";
   const char* size = "(4, 8, 8)";
+  const char* source = "image";
 
   std::string of(const char* name) const {
     return std::string(text) +
            "\n\nExample:\n"
            "    >>> image = tg.nodes.ImageNode(\"image\", (4, 8, 8))\n"
            "    >>> tg.nodes." +
-           name + "(image" + arguments + ").result_image.size\n    " + size +
-           "\n";
+           name + "(" + source + arguments + ").result_image.size\n    " +
+           size + "\n";
   }
 };
 

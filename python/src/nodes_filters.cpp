@@ -189,7 +189,8 @@ void bind_node_structure(py::module_& m) {
       m, "ConcatenationNode",
       {"Channels one after the other.\n\nAll sources but the last have a "
        "multiple of 4 channels: MPSNN fills up others with channels of its "
-       "own."},
+       "own.",
+       "", "(8, 8, 8)", "[image, image]"},
       plain<std::vector<ImageNode>>("sources",
                                     "Images of one height and width."),
       py::kw_only());

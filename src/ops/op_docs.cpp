@@ -353,8 +353,21 @@ Docs of(const LossScaleAttrs&) {
 }  // namespace docs
 }  // namespace
 
+std::string list_case(std::string_view name, std::string_view doc) {
+  constexpr std::size_t kColumns = 84;
+  std::string line = "    - \"" + std::string(name) + "\": " + std::string(doc);
+  std::string text;
+  while (line.size() > kColumns) {
+    const std::size_t end = line.rfind(' ', kColumns);
+    text += line.substr(0, end) + '\n';
+    line = std::string(6, ' ') + line.substr(end + 1);
+  }
+  return text + line;
+}
+
 std::vector<OpAttribute> document_attributes(const Attributes& attributes) {
-  return std::visit([](const auto& attrs) { return docs::of(attrs); }, attributes);
+  return std::visit([](const auto& attrs) { return docs::of(attrs); },
+                    attributes);
 }
 
 }  // namespace traingraph
