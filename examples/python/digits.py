@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Trains a convolutional network on scikit-learn's handwritten digits.
 
-1,797 real scans of 8x8 pixels, a fixed 80/20 split. Writes a picture of the
-run and a checkpoint from which `--resume` continues bit-exactly.
+1,797 real scans of 8x8 pixels, a fixed 80/20 split. Writes pictures of the run and
+of what lies where in memory during a step, and a checkpoint from which `--resume`
+continues bit-exactly.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ def main() -> None:
 
     net.training.save(checkpoint, metadata={"history": json.dumps(history)})
     plot(options.out / "digits.png", history, test_images, truth, predicted)
+    net.training.report().save_svg(options.out / "digits_memory.svg")
     steps = options.epochs * -(-len(train_images) // BATCH)
     allocated = (
         net.training.memory.allocated_bytes + net.inference.memory.allocated_bytes
