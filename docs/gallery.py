@@ -4,7 +4,7 @@
 Two blocks stand for what the notebooks have:
 
     ```{notebook} digits      cells and outputs, and a link to the file
-    ```{pictures}             of each: title, summary, first picture
+    ```{pictures}             of each: title, summary, pictures
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def gallery_as_markdown() -> str:
         parts += [
             f"[![What {name} shows](../build/notebooks/{name}/{picture.name})"
             f"](examples/{name}.md)"
-            for picture in pictures_of(name)[:1]
+            for picture in pictures_of(name)
         ]
     return "\n\n".join(parts)
 
