@@ -15,7 +15,7 @@ from characters_data import (
 import traingraph as tg
 from traingraph import layers
 
-tg.Platform.set_rng_seed(0)
+tg.set_seed(0)
 now = tg.Tensor((BATCH, WINDOW), "int64", name="now")
 following = tg.Tensor((BATCH, WINDOW), "int64", name="following")
 g = tg.Graph()

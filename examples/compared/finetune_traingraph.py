@@ -16,7 +16,7 @@ from finetune_data import (
 import traingraph as tg
 from traingraph import layers
 
-tg.Platform.set_rng_seed(0)
+tg.set_seed(0)
 x = tg.Tensor((BATCH, 1, 8, 8), name="x")
 y = tg.Tensor((BATCH,), "int64", name="y")
 body, head, new_head = tg.Graph(), tg.Graph(), tg.Graph()

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-EPOCHS = 30
+EPOCHS = 60
 BATCH = 64
 NOISE = 16
 RATE = 1e-3

@@ -7,7 +7,7 @@ from gan_data import BATCH, EPOCHS, NOISE, RATE, energy_distance, images
 import traingraph as tg
 from traingraph import layers
 
-tg.Platform.set_rng_seed(0)
+tg.set_seed(0)
 random = np.random.default_rng(0)
 noise = tg.Tensor((BATCH, NOISE), name="noise")
 image = tg.Tensor((BATCH, 64), name="image")

@@ -6,7 +6,7 @@ from images_data import BATCH, EPOCHS, x_test, x_train, y_test, y_train
 import traingraph as tg
 from traingraph import layers
 
-tg.Platform.set_rng_seed(0)
+tg.set_seed(0)
 image = tg.Tensor((BATCH, 1, 8, 8), name="image")
 label = tg.Tensor((BATCH,), "int64", name="label")
 g = tg.Graph()

@@ -7,7 +7,7 @@ from pole_data import POLES, RATE, STEPS, UPDATES, play
 import traingraph as tg
 from traingraph import layers
 
-tg.Platform.set_rng_seed(0)
+tg.set_seed(0)
 state = tg.Tensor((POLES * STEPS, 4), name="state")
 action = tg.Tensor((POLES * STEPS,), "int64", name="action")
 advantage = tg.Tensor((POLES * STEPS,), name="advantage")

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-EPOCHS = 10
+EPOCHS = 15
 BATCH = 32
 STEPS = 52
 CLASSES = 11

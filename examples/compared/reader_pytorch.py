@@ -14,25 +14,20 @@ from reader_data import (
     y_test,
     y_train,
 )
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-
-class Reader(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.gru = nn.GRU(8, 64, batch_first=True, bidirectional=True)
-        self.scores = nn.Linear(128, CLASSES)
-
-    def forward(self, x: Tensor) -> Tensor:
-        h, _ = self.gru(x)
-        return self.scores(h).log_softmax(dim=2)
-
-
 torch.manual_seed(0)
-model = Reader()
+model = nn.Sequential(
+    nn.Conv1d(8, 64, 5, padding=2),
+    nn.ReLU(),
+    nn.Conv1d(64, 64, 5, padding=2),
+    nn.ReLU(),
+    nn.Conv1d(64, CLASSES, 5, padding=2),
+    nn.LogSoftmax(dim=1),
+)
 criterion = nn.CTCLoss()
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
 train = TensorDataset(torch.from_numpy(x_train), torch.from_numpy(y_train))
 loader = DataLoader(train, batch_size=BATCH, shuffle=True)
 
@@ -41,10 +36,11 @@ for _ in range(EPOCHS):
         optimizer.zero_grad()
         steps = torch.full((len(x),), STEPS)
         digits = torch.full((len(x),), DIGITS)
-        loss = criterion(model(x).transpose(0, 1), y, steps, digits)
+        scores = model(x.transpose(1, 2)).permute(2, 0, 1)
+        loss = criterion(scores, y, steps, digits)
         loss.backward()
         optimizer.step()
 
 with torch.no_grad():
-    scores = model(torch.from_numpy(x_test))
+    scores = model(torch.from_numpy(x_test).transpose(1, 2)).transpose(1, 2)
 print(share_read(scores.numpy(), y_test))

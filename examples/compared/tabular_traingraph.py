@@ -6,7 +6,7 @@ from tabular_data import BATCH, EPOCHS, x_test, x_train, y_test, y_train
 import traingraph as tg
 from traingraph import layers
 
-tg.Platform.set_rng_seed(0)
+tg.set_seed(0)
 x = tg.Tensor((BATCH, 30), name="x")
 y = tg.Tensor((BATCH,), "int64", name="y")
 g = tg.Graph()

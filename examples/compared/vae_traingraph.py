@@ -7,7 +7,7 @@ from vae_data import BATCH, CODE, EPOCHS, x_test, x_train
 import traingraph as tg
 from traingraph import layers
 
-tg.Platform.set_rng_seed(0)
+tg.set_seed(0)
 random = np.random.default_rng(0)
 x = tg.Tensor((BATCH, 64), name="x")
 noise = tg.Tensor((BATCH, CODE), name="noise")
