@@ -104,7 +104,7 @@ def _table(title: str, rows: dict[str, list[int]] | dict[str, list[float]]) -> s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--run", action="store_true", help="what they reach, too")
     options = parser.parse_args()
     print(table_of_lines())

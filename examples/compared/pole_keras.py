@@ -21,7 +21,7 @@ def policy(states: NDArray[np.float32]) -> NDArray[np.float32]:
     return keras.ops.convert_to_numpy(model(states))
 
 
-lengths = []
+lengths: list[float] = []
 for _ in range(UPDATES):
     states, actions, advantages, length = play(policy)
     model.train_on_batch(states, actions, sample_weight=advantages)

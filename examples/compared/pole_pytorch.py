@@ -18,7 +18,7 @@ def policy(states: NDArray[np.float32]) -> NDArray[np.float32]:
     return model(torch.from_numpy(states)).numpy()
 
 
-lengths = []
+lengths: list[float] = []
 for _ in range(UPDATES):
     states, actions, advantages, length = play(policy)
     optimizer.zero_grad()

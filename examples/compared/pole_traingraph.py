@@ -17,7 +17,7 @@ t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(RA
 t.add_inputs({"state": state}, {"action": action}, {"advantage": advantage})
 t.compile("cpu")
 
-lengths = []
+lengths: list[float] = []
 for _ in range(UPDATES):
     states, actions, advantages, length = play(lambda states: tg.predict(t, states))
     t.execute({"state": states}, {"action": actions}, {"advantage": advantages})
