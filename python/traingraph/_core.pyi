@@ -1379,6 +1379,22 @@ class Layer:
         """
         Running statistics.
         """
+    @property
+    def uses_inference_form(self) -> bool:
+        """
+        Does the layer compute in a training graph, too, as in an inference graph? Dropout then passes its source on, a normalization takes its running statistics and leaves them; parameters train as they would. Read by compile(). Default: False.
+
+        Example:
+            >>> image = tg.Tensor((8, 3, 4, 4), name="image")
+            >>> graph = tg.Graph()
+            >>> norm = tg.layers.BatchNormalization()
+            >>> h = graph.sequence(image, norm, tg.layers.Flatten())
+            >>> for layer in graph.layers:
+            ...     if isinstance(layer, tg.layers.BatchNormalization):
+            ...         layer.uses_inference_form = True
+        """
+    @uses_inference_form.setter
+    def uses_inference_form(self, value: bool) -> None: ...
 
 class ActivationDescriptor:
     """
