@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Trains a convolutional network on scikit-learn's handwritten digits.
 
-1,797 real scans of 8x8 pixels, a fixed 80/20 split. Writes a picture of the
-run and a checkpoint from which `--resume` continues bit-exactly.
+1,797 real scans of 8x8 pixels, a fixed 80/20 split. Writes pictures of the run and
+of what lies where in memory during a step, and a checkpoint from which `--resume`
+continues bit-exactly.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ def main() -> None:
     training.save(checkpoint, metadata={"metrics": json.dumps(metrics)})
     predicted = tg.predict(training, test[0])["logits"].argmax(axis=1)
     plot(options.out / "digits.png", metrics, test, predicted)
+    training.report().save_svg(options.out / "digits_memory.svg")
     print(f"wrote {checkpoint} and {options.out / 'digits.png'}")
     print(f"held-out accuracy: {100 * metrics['validation_accuracy'][-1]:.2f} %")
     print(f"steps per second: {options.epochs * STEPS / seconds:.0f}")

@@ -112,6 +112,7 @@ void require_in_range(py::handle object) {
 }
 
 void bind_calls(py::module_& m) {
+  py::module_::import("traingraph._docstrings").attr("install")(m);
   py::module_::import("traingraph._calls")
       .attr("install")(m, py::cpp_function(&wrapped));
 }

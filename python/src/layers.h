@@ -12,6 +12,7 @@
 
 namespace traingraph::python {
 
+void bind_activation_layers(py::module_& m);
 void bind_attention_layers(py::module_& m);
 void bind_gather_layers(py::module_& m);  // gather, scatter, embedding
 void bind_normalization_layers(py::module_& m);
@@ -22,6 +23,22 @@ void bind_window_layers(py::module_& m);    // pooling
 
 using OptionalPair = std::optional<Pair>;
 inline constexpr Pair kOnes{1, 1};
+
+inline constexpr const char* kInitializerDoc =
+    "How weights that are not given are created: \"uniform\", "
+    "\"glorot_uniform\", "
+    "\"xavier\", \"he_uniform\", \"he_normal\" or \"orthogonal\"; None: "
+    "\"glorot_uniform\".";
+inline constexpr const char* kOwnDescriptorDoc =
+    "The options of the layer; sizes are 0 until it is built.";
+inline constexpr const char* kPaddingDoc =
+    "\"same\", \"valid\" (none), or the sizes of zeros on each side: one "
+    "integer, or "
+    "(y, x). \"same\" pads floor(total / 2) before and the rest behind.";
+inline constexpr const char* kPaddingPolicyDoc =
+    "\"same\", \"valid\" or \"use_padding_size\".";
+inline constexpr const char* kPaddingSizesDoc =
+    "Padding of each side, for \"use_padding_size\"; None: zeros.";
 
 /// Requires a size that is given: 0 is what descriptors have for one that is
 /// not.
@@ -51,18 +68,26 @@ void bind_window_fields(BoundClass<Descriptor>& type) {
       .def_readonly("dilation_rates", &Descriptor::dilation_rates)
       .def_readonly("padding_policy", &Descriptor::padding_policy)
       .def_readonly("padding_sizes", &Descriptor::padding_sizes)
-      .def_property_readonly("kernel_height", &Descriptor::kernel_height)
-      .def_property_readonly("kernel_width", &Descriptor::kernel_width)
-      .def_property_readonly("stride_in_y", &Descriptor::stride_in_y)
-      .def_property_readonly("stride_in_x", &Descriptor::stride_in_x)
+      .def_property_readonly("kernel_height", &Descriptor::kernel_height,
+                             "kernel_size[0].")
+      .def_property_readonly("kernel_width", &Descriptor::kernel_width,
+                             "kernel_size[1].")
+      .def_property_readonly("stride_in_y", &Descriptor::stride_in_y,
+                             "strides[0].")
+      .def_property_readonly("stride_in_x", &Descriptor::stride_in_x,
+                             "strides[1].")
       .def_property_readonly("dilation_rate_in_y",
-                             &Descriptor::dilation_rate_in_y)
+                             &Descriptor::dilation_rate_in_y,
+                             "dilation_rates[0].")
       .def_property_readonly("dilation_rate_in_x",
-                             &Descriptor::dilation_rate_in_x)
+                             &Descriptor::dilation_rate_in_x,
+                             "dilation_rates[1].")
       .def_property_readonly("padding_size_in_y",
-                             &Descriptor::padding_size_in_y)
+                             &Descriptor::padding_size_in_y,
+                             "padding_sizes[0].")
       .def_property_readonly("padding_size_in_x",
-                             &Descriptor::padding_size_in_x);
+                             &Descriptor::padding_size_in_x,
+                             "padding_sizes[1].");
   bind_value(type);
 }
 

@@ -74,6 +74,28 @@ std::shared_ptr<layers::Sequential> make_sequential(
   return std::make_shared<layers::Sequential>(std::move(all));
 }
 
+constexpr const char* kSequentialDoc = R"pbdoc(
+    Layers that follow each other, as one layer.
+
+    The first gets the sources, every other one the first result before, and loss_labels
+    go to the last. node() and sequence() add a node for each, and those may be Sequential themselves. It
+    is no layer of the graph: those in it are, under their own names. len(), an index and
+    iteration give the layers.
+
+    Args:
+        args: The layers, one or more.
+
+    Raises:
+        InvalidArgument: without a layer.
+        CallError: for what is no layer.
+
+    Example:
+        >>> block = tg.layers.Sequential(tg.layers.FullyConnected(8), tg.layers.ReLU())
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(block, x).shape, len(block)
+        ((64, 8), 2)
+)pbdoc";
+
 /// Returns the layer as Python gave it in.
 LayerHolder layer_at(const layers::Sequential& self, std::int64_t index) {
   const auto count = static_cast<std::int64_t>(self.layers().size());
@@ -87,14 +109,8 @@ LayerHolder layer_at(const layers::Sequential& self, std::int64_t index) {
 
 void bind_sequential(py::module_& m) {
   using Class = layers::Sequential;
-  BoundClass<Class, Layer, std::shared_ptr<Class>>(
-      m, "Sequential",
-      "Layers one after the other, as one: Graph.node() adds a node for each, "
-      "in order.\n\nThe first layer gets the sources, every other one the "
-      "first result before; loss_labels go to the last. Some may be Sequential "
-      "themselves. It is no layer of the graph: those in it are, under their "
-      "own names. len(), an index and iteration give the layers. Raises "
-      "InvalidArgument without a layer.")
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(m, "Sequential",
+                                                   kSequentialDoc)
       .def(py::init(&make_sequential))
       .def("__len__", [](const Class& self) { return self.layers().size(); })
       .def("__getitem__", &layer_at, whole("index"))
@@ -118,11 +134,31 @@ void bind_sequence(Handle<Graph>& graph) {
         return without_gil([&] { return self.sequence(source, steps); });
       },
       py::arg("source"),
-      "A chain of nodes: each layer gets the result before, the first one "
-      "`source`; returns the last one's. A function that takes a tensor and "
-      "returns one may stand for a layer. Without layers it is `source`. "
-      "Raises what node() raises, with the place of the layer; the nodes "
-      "before it stay.");
+      R"pbdoc(
+        A chain of nodes: each layer reads the result before.
+
+        Args:
+            source: what the first layer reads.
+            args: layers, tg.layers.Sequential, or functions that take a tensor
+                and return one.
+
+        Returns:
+            The last one's first result; the source without layers.
+
+        Raises:
+            Error: what node() raises, with the place of the layer; the nodes
+                before it stay.
+            CallError: no layer and no function.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.sequence(
+            ...     x, tg.layers.FullyConnected(16), tg.layers.ReLU(),
+            ...     lambda h: h - h.mean(axis=1, keepdims=True),
+            ... )
+            >>> h.shape
+            (8, 16)
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

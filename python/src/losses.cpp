@@ -10,6 +10,329 @@ namespace {
 
 using losses::Loss;
 
+constexpr const char* kLossDescriptorDoc = R"pbdoc(
+    A loss and its options, as ML Compute has them.
+
+    A loss reads the options that it has, and all are checked.
+
+    Raises:
+        InvalidArgument: for options out of range.
+)pbdoc";
+
+constexpr const char* kLossDoc = R"pbdoc(
+    A loss of any type, and the base of all losses.
+
+    A layer with the sources prediction, labels and, if wanted, weights. Labels have the
+    prediction's shape, give or take axes of size 1 behind the first; the class of each
+    type says more. Its gradient, to the prediction alone, is the exact derivative of
+    what is reported, with the reduction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> options = tg.losses.LossDescriptor("huber", delta=0.5)
+        >>> tg.losses.Loss(options).descriptor.delta
+        0.5
+)pbdoc";
+
+constexpr const char* kLossSupportsDataTypeDoc = R"pbdoc(
+    May a source of a loss have this type on this device?
+
+    Args:
+        data_type: The type of the source, such as "float16" or numpy.int32.
+        device: The device, or its name.
+
+    Returns:
+        True, if it may.
+
+    Example:
+        >>> tg.losses.Huber.supports_data_type("float32", "cpu")
+        True
+)pbdoc";
+
+constexpr const char* kMeanAbsoluteErrorDoc = R"pbdoc(
+    The distance of prediction and label: ``|y - t|``.
+
+    The L1 loss.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.MeanAbsoluteError()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kMeanSquaredErrorDoc = R"pbdoc(
+    The squared distance of prediction and label: ``(y - t)^2``.
+
+    The L2 loss.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.MeanSquaredError()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kSoftmaxCrossEntropyDoc = R"pbdoc(
+    How far scores are from the class: ``-sum over classes of t * ln softmax(y)``.
+
+    The softmax is part of it: give it scores as they come from the last layer. With label
+    smoothing s, t becomes t * (1 - s) + s / K.
+
+    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
+    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
+    (N, ...), which are ignored where they are ignore_index. There is one loss for each
+    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
+    (1 without) of the labels that are not ignored, which makes NaN when all are.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.SoftmaxCrossEntropy(label_smoothing=0.1)
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kSigmoidCrossEntropyDoc = R"pbdoc(
+    Yes or no for each element: ``max(y, 0) - y * t + ln(1 + exp(-|y|))``.
+
+    The cross-entropy of sigmoid(y) and t, for scores y and labels from 0 to 1. With label
+    smoothing s, t becomes t * (1 - s) + s / 2.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.SigmoidCrossEntropy()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kCategoricalCrossEntropyDoc = R"pbdoc(
+    How far probabilities are from the class: ``-sum over classes of t * ln y``.
+
+    For probabilities y, as Softmax makes them; SoftmaxCrossEntropy of the scores is more
+    exact. With label smoothing s, t becomes t * (1 - s) + s / K.
+
+    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
+    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
+    (N, ...), which are ignored where they are ignore_index. There is one loss for each
+    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
+    (1 without) of the labels that are not ignored, which makes NaN when all are.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> y = g.sequence(x, tg.layers.FullyConnected(3), tg.layers.Softmax())
+        >>> loss = tg.losses.CategoricalCrossEntropy()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kHingeDoc = R"pbdoc(
+    The margin of a score: ``max(0, 1 - (2 * t - 1) * y)``.
+
+    For labels 0 and 1.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.Hinge()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kHuberDoc = R"pbdoc(
+    Squares for small errors, distances for large ones.
+
+    With e = y - t: ``e^2 / 2`` where |e| <= delta, else ``delta * (|e| - delta / 2)``.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.Huber(delta=0.5)
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kCosineDistanceDoc = R"pbdoc(
+    The angle of two vectors: ``1 - sum of y * t``.
+
+    For unit vectors.
+
+    Prediction y and labels t are (N, ...); there is one loss for each sample. "mean"
+    divides by N.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.CosineDistance()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kLogDoc = R"pbdoc(
+    Binary cross-entropy: ``-t * ln(y + epsilon) - (1 - t) * ln(1 - y + epsilon)``.
+
+    For probabilities y, as Sigmoid makes them; SigmoidCrossEntropy of the scores is more
+    exact.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="label")
+        >>> g = tg.Graph()
+        >>> y = g.sequence(x, tg.layers.FullyConnected(1), tg.layers.Sigmoid())
+        >>> t = tg.TrainingGraph([g], tg.losses.Log(), tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kKullbackLeiblerDivergenceDoc = R"pbdoc(
+    How far a distribution is from another: ``t * (ln t - y)``, 0 where t is 0.
+
+    For logarithms of probabilities y, as Softmax("log_softmax") makes them.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> softmax = tg.layers.Softmax("log_softmax")
+        >>> y = g.sequence(x, tg.layers.FullyConnected(3), softmax)
+        >>> loss = tg.losses.KullbackLeiblerDivergence("sum")
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
+)pbdoc";
+
+constexpr const char* kLossValueDoc = R"pbdoc(
+    A loss of one's own: the elements of its source, a result of other nodes.
+
+    Its source has any shape, its elements may be negative. Of what has been reduced over
+    the batch already, reduction_type says how: "mean" also where the number has nothing
+    to do with the batch. "mean" divides by the number of elements. It takes no labels
+    and no weights.
+
+    Raises:
+        InvalidArgument: for options out of range.
+
+    Example:
+        >>> x, g = tg.Tensor((64, 16), name="x"), tg.Graph()
+        >>> code = g.sequence(x, tg.layers.FullyConnected(4))
+        >>> far = g.node(tg.losses.Value(weight=0.1, name="far"), code * code)
+        >>> t = tg.TrainingGraph([g], optimizer=tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x})
+        >>> t.compile("cpu")
+        >>> data = np.ones((64, 16), np.float32)
+        >>> list(t.execute({"x": data}).result().losses)
+        ['far']
+)pbdoc";
+
+constexpr const char* kLossReductionDoc =
+    "\"mean\", \"sum\" or \"none\", over the batch too. \"none\" leaves the "
+    "losses as they are, and what is minimized is their sum.";
+constexpr const char* kLossWeightDoc = "A factor of the loss.";
+constexpr const char* kLossWeightsDoc =
+    "Factors of the losses before they are reduced, an array or a tensor that "
+    "broadcasts to them; None: 1.";
+constexpr const char* kLossClassWeightsDoc =
+    "Factors of the classes, an array or a tensor with one for each; None: 1.";
+constexpr const char* kLossSmoothingDoc =
+    "How much of each label is shared out to all classes, in [0, 1].";
+constexpr const char* kLossClassCountDoc =
+    "The number of classes that smoothing shares out to; 1: the size of axis "
+    "1.";
+constexpr const char* kLossIgnoreDoc =
+    "A label that is none, where labels are indices: there is no loss and no "
+    "gradient.";
+constexpr const char* kLossEpsilonDoc =
+    "Is added to what logarithms are taken of, not below 0.";
+constexpr const char* kLossDeltaDoc = "Where distances begin, above 0.";
+
 struct Weights {
   Tensor weights, class_weights;
 };
@@ -50,7 +373,10 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
             return make_from<Class>(name, descriptor, given.weights);
           }
         },
-        plain<LossDescriptor>("descriptor"), py::kw_only(), weights...);
+        plain<LossDescriptor>(
+            "descriptor",
+            "A LossDescriptor, in place of reduction, weight and options."),
+        py::kw_only(), weights...);
     def_named<LossDescriptor, Weights>(
         type, name,
         [](const std::string& name, const LossDescriptor& options,
@@ -62,14 +388,16 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
             return make_layer<Class>(name, options, given.weights);
           }
         },
-        row("reduction_type", &LossDescriptor::reduction_type), py::kw_only(),
-        fields..., row("weight", &LossDescriptor::weight), weights...);
+        row("reduction_type", &LossDescriptor::reduction_type,
+            kLossReductionDoc),
+        py::kw_only(), fields...,
+        row("weight", &LossDescriptor::weight, kLossWeightDoc), weights...);
   };
   if constexpr (kIsOfClasses) {
-    def(row("weights", &Weights::weights),
-        row("class_weights", &Weights::class_weights));
+    def(row("weights", &Weights::weights, kLossWeightsDoc),
+        row("class_weights", &Weights::class_weights, kLossClassWeightsDoc));
   } else {
-    def(row("weights", &Weights::weights));
+    def(row("weights", &Weights::weights, kLossWeightsDoc));
   }
 }
 
@@ -77,25 +405,18 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
 
 void bind_losses(py::module_& m) {
   bind_descriptor<LossDescriptor>(
-      m, "LossDescriptor",
-      "A loss and its options; those that are not given have the loss's own "
-      "defaults.",
-      required("loss_type", &LossDescriptor::loss_type),
-      row("reduction_type", &LossDescriptor::reduction_type),
-      row("weight", &LossDescriptor::weight),
-      row("label_smoothing", &LossDescriptor::label_smoothing),
-      row("class_count", &LossDescriptor::class_count),
-      row("epsilon", &LossDescriptor::epsilon),
-      row("delta", &LossDescriptor::delta),
-      row("ignore_index", &LossDescriptor::ignore_index));
-  BoundClass<Loss, Layer, std::shared_ptr<Loss>> type(
-      m, "Loss",
-      "A layer with sources prediction, labels and optionally weights. Labels "
-      "have the prediction's shape, give or take axes of size 1 behind the "
-      "first; those of losses without classes and samples may broadcast to it; "
-      "those of the class losses may be int32 or int64 indices of classes, "
-      "(N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to "
-      "the element losses; class_weights: one for each class.");
+      m, "LossDescriptor", kLossDescriptorDoc,
+      required("loss_type", &LossDescriptor::loss_type,
+               "Which loss it is, such as \"huber\"."),
+      row("reduction_type", &LossDescriptor::reduction_type, kLossReductionDoc),
+      row("weight", &LossDescriptor::weight, kLossWeightDoc),
+      row("label_smoothing", &LossDescriptor::label_smoothing,
+          kLossSmoothingDoc),
+      row("class_count", &LossDescriptor::class_count, kLossClassCountDoc),
+      row("epsilon", &LossDescriptor::epsilon, kLossEpsilonDoc),
+      row("delta", &LossDescriptor::delta, kLossDeltaDoc),
+      row("ignore_index", &LossDescriptor::ignore_index, kLossIgnoreDoc));
+  BoundClass<Loss, Layer, std::shared_ptr<Loss>> type(m, "Loss", kLossDoc);
   def_named<Weights>(
       type, "Loss",
       [](const std::string& name, const LossDescriptor& descriptor,
@@ -103,63 +424,57 @@ void bind_losses(py::module_& m) {
         return make_layer<Loss>(name, descriptor, given.weights,
                                 given.class_weights);
       },
-      plain<LossDescriptor>("descriptor"), row("weights", &Weights::weights),
-      py::kw_only(), row("class_weights", &Weights::class_weights));
+      plain<LossDescriptor>("descriptor",
+                            "A LossDescriptor: the type and its options."),
+      row("weights", &Weights::weights, kLossWeightsDoc), py::kw_only(),
+      row("class_weights", &Weights::class_weights, kLossClassWeightsDoc));
   type.def_static(
           "supports_data_type",
           [](DataType data_type, const DeviceLike& device) {
             return Loss::supports_data_type(data_type, to_device(device));
           },
-          py::arg("data_type"), py::arg("device"),
-          "May a source of a loss have this type on this device?")
-      .def_property_readonly("descriptor", &Loss::descriptor)
-      .def_property_readonly("weights", or_none(&Loss::weights))
-      .def_property_readonly("class_weights", or_none(&Loss::class_weights));
-  bind_loss<losses::MeanAbsoluteError>(m, "MeanAbsoluteError", "|y - t|");
-  bind_loss<losses::MeanSquaredError>(m, "MeanSquaredError", "(y - t)^2");
+          py::arg("data_type"), py::arg("device"), kLossSupportsDataTypeDoc)
+      .def_property_readonly("descriptor", &Loss::descriptor,
+                             "The type and its options.")
+      .def_property_readonly("weights", or_none(&Loss::weights),
+                             "Factors of the losses, or None.")
+      .def_property_readonly("class_weights", or_none(&Loss::class_weights),
+                             "Factors of the classes, or None.");
+  bind_loss<losses::MeanAbsoluteError>(m, "MeanAbsoluteError",
+                                       kMeanAbsoluteErrorDoc);
+  bind_loss<losses::MeanSquaredError>(m, "MeanSquaredError",
+                                      kMeanSquaredErrorDoc);
   bind_loss<losses::SoftmaxCrossEntropy>(
-      m, "SoftmaxCrossEntropy",
-      "-sum_c t ln softmax(y), over axis 1. Labels are shares of each class, "
-      "or "
-      "indices of classes; then ignore_index is no label at all, and the mean "
-      "divides by the class weights of the others.",
-      row("label_smoothing", &LossDescriptor::label_smoothing),
-      row("class_count", &LossDescriptor::class_count),
-      row("ignore_index", &LossDescriptor::ignore_index));
+      m, "SoftmaxCrossEntropy", kSoftmaxCrossEntropyDoc,
+      row("label_smoothing", &LossDescriptor::label_smoothing,
+          kLossSmoothingDoc),
+      row("class_count", &LossDescriptor::class_count, kLossClassCountDoc),
+      row("ignore_index", &LossDescriptor::ignore_index, kLossIgnoreDoc));
   bind_loss<losses::SigmoidCrossEntropy>(
-      m, "SigmoidCrossEntropy", "max(y, 0) - y t + ln(1 + exp(-|y|))",
-      row("label_smoothing", &LossDescriptor::label_smoothing));
+      m, "SigmoidCrossEntropy", kSigmoidCrossEntropyDoc,
+      row("label_smoothing", &LossDescriptor::label_smoothing,
+          kLossSmoothingDoc));
   bind_loss<losses::CategoricalCrossEntropy>(
-      m, "CategoricalCrossEntropy",
-      "-sum_c t ln y, over axis 1; labels as those of SoftmaxCrossEntropy.",
-      row("label_smoothing", &LossDescriptor::label_smoothing),
-      row("class_count", &LossDescriptor::class_count),
-      row("ignore_index", &LossDescriptor::ignore_index));
-  bind_loss<losses::Hinge>(m, "Hinge", "max(0, 1 - (2 t - 1) y)");
-  bind_loss<losses::Huber>(
-      m, "Huber", "e = y - t: e^2 / 2, or delta (|e| - delta / 2) beyond delta",
-      row("delta", &LossDescriptor::delta));
-  bind_loss<losses::CosineDistance>(
-      m, "CosineDistance", "1 - sum(y t) per sample; give unit vectors.");
+      m, "CategoricalCrossEntropy", kCategoricalCrossEntropyDoc,
+      row("label_smoothing", &LossDescriptor::label_smoothing,
+          kLossSmoothingDoc),
+      row("class_count", &LossDescriptor::class_count, kLossClassCountDoc),
+      row("ignore_index", &LossDescriptor::ignore_index, kLossIgnoreDoc));
+  bind_loss<losses::Hinge>(m, "Hinge", kHingeDoc);
+  bind_loss<losses::Huber>(m, "Huber", kHuberDoc,
+                           row("delta", &LossDescriptor::delta, kLossDeltaDoc));
+  bind_loss<losses::CosineDistance>(m, "CosineDistance", kCosineDistanceDoc);
   bind_loss<losses::Log>(
-      m, "Log",
-      "Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)",
-      row("epsilon", &LossDescriptor::epsilon));
-  bind_loss<losses::KullbackLeiblerDivergence>(
-      m, "KullbackLeiblerDivergence",
-      "t (ln t - y), y the logarithm of a probability; 0 where t is 0");
+      m, "Log", kLogDoc,
+      row("epsilon", &LossDescriptor::epsilon, kLossEpsilonDoc));
+  bind_loss<losses::KullbackLeiblerDivergence>(m, "KullbackLeiblerDivergence",
+                                               kKullbackLeiblerDivergenceDoc);
   BoundClass<losses::Value, Loss, std::shared_ptr<losses::Value>> value(
-      m, "Value",
-      "A loss of one's own: the elements of its one source, a result of other "
-      "nodes, are the losses, which may be negative. Of what has been reduced "
-      "over the batch already, reduction_type says how: \"mean\" also where "
-      "the "
-      "number has nothing to do with the batch. Takes no labels and no "
-      "weights; "
-      "descriptor says nothing of the type.");
+      m, "Value", kLossValueDoc);
   def_layer<LossDescriptor>(
-      value, "Value", row("reduction_type", &LossDescriptor::reduction_type),
-      py::kw_only(), row("weight", &LossDescriptor::weight));
+      value, "Value",
+      row("reduction_type", &LossDescriptor::reduction_type, kLossReductionDoc),
+      py::kw_only(), row("weight", &LossDescriptor::weight, kLossWeightDoc));
   bind_ctc_loss(m);
   bind_yolo_loss(m);
 }

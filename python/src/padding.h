@@ -10,6 +10,7 @@
 
 #include "bindings.h"
 #include "casters.h"
+#include "docstrings.h"
 
 namespace traingraph::python {
 
@@ -54,6 +55,7 @@ struct SimpleLayer {
                return make_layer<Layer>(name, parameters...);
              }),
              extra..., py::kw_only(), py::arg("name") = "");
+    add_arguments(type, py::dict(py::arg("name") = kNameDoc));
     return type;
   }
 };

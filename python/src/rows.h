@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Constructors from tables: a row is a keyword and the field that it sets, and
-// its default is what the field has by itself.
+// its default is what the field has by itself. What it says of itself is a line
+// of the class's docstring, and the docstring of the property of its name.
 #pragma once
 
 #include <pybind11/stl.h>
@@ -90,8 +91,9 @@ Row<Part, Value, Default::Missing> required(const char* name,
 /// None leaves the field as it is.
 template <class Part, class Value>
 Row<Part, Value, Default::None> row_or_none(const char* name,
-                                            Value Part::* member) {
-  return {name, member, ""};
+                                            Value Part::* member,
+                                            const char* doc = "") {
+  return {name, member, doc};
 }
 
 /// An argument that is passed on as it is, in front of the parts.
@@ -100,15 +102,17 @@ struct Plain {
   using Argument = typename Passed<Value>::Type;
   const char* name;
   Value otherwise;
+  const char* doc;
 };
 
 template <class Value>
-Plain<Value, true> plain(const char* name) {
-  return {name, {}};
+Plain<Value, true> plain(const char* name, const char* doc = "") {
+  return {name, {}, doc};
 }
 template <class Value>
-Plain<Value, false> plain(const char* name, Value otherwise) {
-  return {name, std::move(otherwise)};
+Plain<Value, false> plain(const char* name, Value otherwise,
+                          const char* doc = "") {
+  return {name, std::move(otherwise), doc};
 }
 
 /// As signatures spell it.
@@ -214,10 +218,30 @@ std::tuple<Value> take(Parts&, const Plain<Value, kIsRequired>& item,
 
 template <class Class, class Part, class Value, Default kDefault>
 void show(Class& type, const Row<Part, Value, kDefault>& row) {
-  type.def_readonly(row.name, row.member, row.doc);
+  type.def_readonly(row.name, row.member);
 }
 template <class Class>
 void show(Class&, py::kw_only) {}
+
+template <class Item>
+void tell(py::dict& arguments, const Item& item) {
+  arguments[item.name] = item.doc;
+}
+inline void tell(py::dict&, py::kw_only) {}
+
+/// What the items say, by their names.
+template <class... Items>
+py::dict told(const Items&... items) {
+  py::dict arguments;
+  (tell(arguments, items), ...);
+  return arguments;
+}
+
+/// A function's docstring with the items as Args: section.
+template <class... Items>
+std::string documented(const char* doc, const Items&... items) {
+  return with_arguments(doc, told(items...));
+}
 
 }  // namespace rows
 
@@ -248,6 +272,7 @@ template <class... Parts, class Class, class Make, class... Items>
 void def_init(Class& type, const char* op, Make make, const Items&... items) {
   type.def(py::init(made_of<Parts...>(op, make, items...)),
            rows::keyword(items)...);
+  add_arguments(type, rows::told(items...));
 }
 
 /// A class of values, whose constructor takes the rows, in their order; each is
@@ -283,8 +308,9 @@ void def_named(Class& type, const char* op, Build build,
       return build(std::get<kLast>(held).name, std::get<i>(held)...);
     }(std::make_index_sequence<kLast>());
   };
-  def_init<Parts..., OwnName>(type, op, make, items...,
-                              row("name", &OwnName::name));
+  def_init<Parts..., OwnName>(
+      type, op, make, items...,
+      row("name", &OwnName::name, kNameDocOf<typename Class::type>));
 }
 
 /// The constructor of a layer from plain values and parts.

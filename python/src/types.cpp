@@ -21,11 +21,22 @@ std::string case_name(DataType type) {
   return std::string(to_string(type));
 }
 
-/// str() of a case is its name, so that it can be given back as a string.
-void print_by_name(const py::object& type) {
-  type.attr("__str__") = py::cpp_function(
-      [](const py::object& self) { return py::str(self.attr("name")); },
-      py::name("__str__"), py::is_method(type));
+/// A case is its name as text: str() gives it, and it is equal to it.
+void stand_for_names(const py::object& type) {
+  const auto def = [&](const char* name, auto&& function) {
+    type.attr(name) =
+        py::cpp_function(function, py::name(name), py::is_method(type));
+  };
+  const py::handle integer(reinterpret_cast<PyObject*>(&PyLong_Type));
+  def("__str__",
+      [](const py::object& self) { return py::str(self.attr("name")); });
+  for (const char* name : {"__eq__", "__ne__"}) {
+    def(name, [=](const py::object& self, const py::object& other) {
+      const bool is_text = PyUnicode_Check(other.ptr()) != 0;
+      if (is_text) return self.attr("name").attr(name)(other);
+      return integer.attr(name)(self, other);
+    });
+  }
 }
 
 template <class Enum>
@@ -40,7 +51,7 @@ void bind_enum(py::module_& m) {
   }
   // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
-  print_by_name(m.attr(Table::kName));
+  stand_for_names(m.attr(Table::kName));
 }
 
 void bind_data_type(py::module_& m) {
@@ -51,7 +62,7 @@ void bind_data_type(py::module_& m) {
   // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
   const py::object type = m.attr("DataType");
-  print_by_name(type);
+  stand_for_names(type);
   type.attr("dtype") = py::module_::import("builtins")
                            .attr("property")(py::cpp_function(
                                [](DataType self) { return to_dtype(self); },
@@ -77,13 +88,70 @@ void bind_data_type(py::module_& m) {
                  "Declare float32: data of other types converts.");
 }
 
+constexpr const char* kTensorDescriptorDoc = R"pbdoc(
+    Shape and element type of a dense, row-major tensor.
+
+    Images are NCHW, sequences (batch, time, features); axis 0 is the batch.
+
+    Args:
+        shape: The sizes of the axes.
+        data_type: Such as "float32" or numpy.int32.
+
+    Raises:
+        DTypeError: for a type that tensors do not have.
+        ShapeError: for more than max_rank axes.
+
+    Example:
+        >>> image = tg.TensorDescriptor((64, 3, 32, 32))
+        >>> image.rank, image.size_bytes, image.stride_bytes
+        (4, 786432, (12288, 4096, 128, 4))
+)pbdoc";
+
+constexpr const char* kImageDescriptorDoc = R"pbdoc(
+    Images: (batch_size, feature_channel_count, height, width).
+
+    Args:
+        width: The width.
+        height: The height.
+        feature_channel_count: The number of channels.
+        batch_size: The number of images.
+        data_type: Such as "float32" or numpy.int32.
+
+    Example:
+        >>> tg.TensorDescriptor.image(32, 24, 3, 64).shape
+        (64, 3, 24, 32)
+)pbdoc";
+
+constexpr const char* kWeightsDescriptorDoc = R"pbdoc(
+    Weights of a convolution as ML Compute has them: (1, output * input, height, width).
+
+    Args:
+        input_feature_channel_count: The number of input channels.
+        output_feature_channel_count: The number of output channels.
+        width: The width of the kernel.
+        height: The height of the kernel.
+        data_type: Such as "float32" or numpy.int32.
+
+    Example:
+        >>> tg.TensorDescriptor.convolution_weights(3, 16, 5, 5).shape
+        (1, 48, 5, 5)
+)pbdoc";
+
+constexpr const char* kBiasesDescriptorDoc = R"pbdoc(
+    Biases of a convolution as ML Compute has them: (1, channels, 1, 1).
+
+    Args:
+        feature_channel_count: The number of channels.
+        data_type: Such as "float32" or numpy.int32.
+
+    Example:
+        >>> tg.TensorDescriptor.convolution_biases(16).shape
+        (1, 16, 1, 1)
+)pbdoc";
+
 void bind_tensor_descriptor(py::module_& m) {
   using Self = TensorDescriptor;
-  BoundClass<Self> descriptor(
-      m, "TensorDescriptor",
-      "Shape and element type of a dense, row-major tensor.\n\n"
-      "Images are NCHW, sequences (batch, time, features); axis 0 is the "
-      "batch.");
+  BoundClass<Self> descriptor(m, "TensorDescriptor", kTensorDescriptorDoc);
   descriptor
       .def(py::init([](Shape shape, DataType data_type) {
              return Self{shape, data_type};
@@ -91,17 +159,16 @@ void bind_tensor_descriptor(py::module_& m) {
            py::arg("shape"), py::arg("data_type") = DataType::Float32)
       .def_static("image", &Self::image, whole("width"), whole("height"),
                   whole("feature_channel_count"), whole("batch_size"),
-                  py::arg("data_type") = DataType::Float32,
-                  "(batch_size, feature_channel_count, height, width).")
+                  py::arg("data_type") = DataType::Float32, kImageDescriptorDoc)
       .def_static("convolution_weights", &Self::convolution_weights,
                   whole("input_feature_channel_count"),
                   whole("output_feature_channel_count"), whole("width") = 1,
                   whole("height") = 1, py::arg("data_type") = DataType::Float32,
-                  "ML Compute's (1, output * input, height, width).")
+                  kWeightsDescriptorDoc)
       .def_static("convolution_biases", &Self::convolution_biases,
                   whole("feature_channel_count"),
                   py::arg("data_type") = DataType::Float32,
-                  "ML Compute's (1, channels, 1, 1).")
+                  kBiasesDescriptorDoc)
       .def_property_readonly("shape",
                              [](const Self& self) { return self.shape; })
       .def_property_readonly("data_type",
@@ -111,7 +178,8 @@ void bind_tensor_descriptor(py::module_& m) {
           "Number of axes.")
       .def_property_readonly("stride_bytes", &Self::stride_bytes,
                              "Bytes per step of each axis.")
-      .def_property_readonly("size_bytes", &Self::size_bytes)
+      .def_property_readonly("size_bytes", &Self::size_bytes,
+                             "Bytes of all elements.")
       .def_property_readonly_static(
           "max_rank", [](const py::object&) { return kMaxRank; },
           "Largest number of axes.")

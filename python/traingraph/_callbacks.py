@@ -49,6 +49,7 @@ class ReduceOnPlateau:
 
     Example:
         >>> slower = tg.callbacks.ReduceOnPlateau(factor=0.5, patience=3)
+        >>> data = points, targets
         >>> history = tg.fit(training, data, epochs=2, callbacks=[slower])
     """
 
@@ -78,8 +79,15 @@ class ReduceOnPlateau:
         self._epochs = 0  # since the best one, or since the rate was reduced
 
     def __call__(self, epoch: Epoch) -> None:
-        """Looks at the metrics of an epoch. Raises InvalidArgument when the monitor
-        is not among them, StateError without an optimizer or with a schedule."""
+        """Looks at the metrics of an epoch, as fit() asks it to.
+
+        Args:
+            epoch: the epoch.
+
+        Raises:
+            InvalidArgument: the monitor is not among the metrics.
+            StateError: the graph has no optimizer, or one with a schedule.
+        """
         monitor = self._monitor
         if monitor is None:
             has_validation = "validation_loss" in epoch.metrics
@@ -106,12 +114,31 @@ class ReduceOnPlateau:
             self._epochs = 0
 
     def state_dict(self) -> dict[str, float]:
-        """The best metric and the epochs since, as numbers that JSON has room for."""
+        """Tells the best metric and the epochs since, for a run that goes on.
+
+        Returns:
+            Numbers that JSON has room for: best and epochs.
+
+        Example:
+            >>> sorted(slower.state_dict())
+            ['best', 'epochs']
+        """
         return {"best": self._best, "epochs": self._epochs}
 
     @checked
     def load_state_dict(self, state: Mapping[str, float]) -> None:
-        """Goes on from what state_dict() returned. Raises InvalidArgument."""
+        """Goes on from what state_dict() returned.
+
+        Args:
+            state: what that was.
+
+        Raises:
+            InvalidArgument: it has other names.
+            CallError: it is no mapping.
+
+        Example:
+            >>> slower.load_state_dict(slower.state_dict())
+        """
         if set(state) != {"best", "epochs"}:
             raise make_error(
                 InvalidArgument,
@@ -153,6 +180,7 @@ class MovingAverage:
 
     Example:
         >>> average = tg.callbacks.MovingAverage(decay=0.99)
+        >>> data = points, targets
         >>> history = tg.fit(training, data, on_update=average.update)
         >>> with average.apply(training):
         ...     scores = tg.evaluate(training, data)
@@ -169,8 +197,21 @@ class MovingAverage:
 
     @checked
     def update(self, training: TrainingGraph) -> None:
-        """After each update of the parameters. Raises StateError without an
-        optimizer."""
+        """Takes the parameters into the average; called after each update.
+
+        Args:
+            training: the graph.
+
+        Raises:
+            StateError: it is not compiled, or has no optimizer.
+            DTypeError: parameters are bfloat16, and ml_dtypes is not there.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> average.update(training)
+            >>> sorted(average.values)
+            ['fc.biases', 'fc.weights']
+        """
         if training.optimizer is None:
             raise StateError(
                 "[MovingAverage] there are no updates: expected a graph with an "
@@ -189,18 +230,52 @@ class MovingAverage:
                 average += (1 - keep) * (value - average)
 
     def state_dict(self) -> Values:
-        """Copies of the averages, for a run that goes on: np.savez() writes them."""
+        """Copies the averages, for a run that goes on: np.savez() writes them.
+
+        Returns:
+            Name of a parameter -> array of float32.
+
+        Example:
+            >>> average.update(training)
+            >>> sorted(average.state_dict())
+            ['fc.biases', 'fc.weights']
+        """
         return {name: value.copy() for name, value in self.values.items()}
 
     @checked
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what state_dict() returned."""
+        """Goes on from what state_dict() returned.
+
+        Args:
+            state: name of a parameter -> array.
+
+        Raises:
+            CallError: it is no mapping.
+
+        Example:
+            >>> average.update(training)
+            >>> average.load_state_dict(average.state_dict())
+        """
         self.values = {name: np.array(state[name], np.float32) for name in state}
 
     @checked
     def apply(self, training: TrainingGraph) -> Applied:
-        """Gives the graph the averages. Used in a ``with`` statement, the graph has
-        its own parameters again afterwards. Raises StateError before an update."""
+        """Gives the graph the averages.
+
+        Args:
+            training: the graph.
+
+        Returns:
+            For a ``with`` statement, after which the graph has its own parameters
+            again.
+
+        Raises:
+            StateError: there was no update.
+
+        Example:
+            >>> with average.apply(training):
+            ...     averaged = training.state_dict()
+        """
         if not self.values:
             raise StateError(
                 "[MovingAverage] there are no averages: expected a call of update() "
