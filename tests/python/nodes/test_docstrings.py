@@ -14,6 +14,7 @@ import traingraph as tg
 from traingraph import nodes
 
 MEMBERS = {name: getattr(nodes, name) for name in nodes.__all__}
+MEMBERS = {n: each for n, each in MEMBERS.items() if not hasattr(each, "__members__")}
 CLASSES = {name: each for name, each in MEMBERS.items() if inspect.isclass(each)}
 PARTS = {
     f"{name}.{part}": member
@@ -26,8 +27,9 @@ PROPERTIES = {name: each for name, each in PARTS.items() if isinstance(each, pro
 
 
 def parameters_of(documented: Any) -> list[str]:
-    """None of what is made by others."""
-    if inspect.isclass(documented) and "__init__" not in vars(documented):
+    """Of a class that only others make: none."""
+    is_class = inspect.isclass(documented)
+    if is_class and "Initialize self" in (documented.__init__.__doc__ or ""):
         return []
     return [p for p in inspect.signature(documented).parameters if p != "self"]
 
