@@ -124,13 +124,6 @@ std::string reason_of_attention(const Target& target, const GpuLimits& limits,
   return reason_of(target, limits, {.shape = scores});
 }
 
-/// MPSGraph has no such loss, and a loop over steps in it would be a graph of
-/// some hundred nodes per step.
-std::string reason_of_ctc_loss(const Node& node) {
-  if (!std::holds_alternative<CtcLossAttrs>(node.attrs)) return {};
-  return "connectionist temporal classification has no kernel for Metal yet";
-}
-
 /// Gives storage to everything that crosses a unit's border.
 class Lowering {
  public:
@@ -355,8 +348,6 @@ std::string MetalTarget::reason_unsupported(const Program& program,
     }
   }
   std::string reason = reason_of_convolution(limits_, program, node);
-  if (!reason.empty()) return reason;
-  reason = reason_of_ctc_loss(node);
   if (!reason.empty()) return reason;
   return reason_of_attention(*this, limits_, program, node);
 }

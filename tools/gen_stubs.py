@@ -35,16 +35,24 @@ HEADER = """\
 NOQA = "# ruff: noqa: ICN001, PYI011, PYI021, PYI029, PYI044, PYI054, RUF022\n"
 
 
-# The signatures of the extension's functions that inspect reads have no types;
-# those in the docstrings have.
+# Signatures with types are in the docstrings that pybind11 wrote: those of the
+# functions that traingraph has wrapped.
 BY_DOCSTRING = """
-import inspect, runpy
-with_names = inspect.getfullargspec
-def getfullargspec(function):
-    if not inspect.isfunction(function):
-        raise TypeError("a function of the extension")
-    return with_names(function)
-inspect.getfullargspec = getfullargspec
+import inspect, runpy, traingraph
+from pybind11_stubgen.parser.mixins.parse import (
+    ExtractSignaturesFromPybind11Docstrings as Parser,
+)
+for name in ("Graph", "Ops", "Tensor"):  # any attribute would do
+    del getattr(traingraph._core, name).__getattr__
+handle_function = Parser.handle_function
+def of_wrapped(self, path, function):
+    inner = getattr(function, "__self__", None)
+    is_wrapper = isinstance(inner, tuple)
+    found = handle_function(self, path, inner[0] if is_wrapper else function)
+    for each in found:
+        each.doc = each.doc and inspect.cleandoc(each.doc)
+    return found
+Parser.handle_function = of_wrapped
 runpy.run_module("pybind11_stubgen", run_name="__main__", alter_sys=True)
 """
 
@@ -65,6 +73,8 @@ def enum_body(match: re.Match[str]) -> str:
     """Members with their values, which pybind11-stubgen leaves out."""
     cases = getattr(importlib.import_module("traingraph._core"), match["name"])
     lines = [f"    {case.name} = {case.value}" for case in cases]
+    lines.append("    def __eq__(self, other: object, /) -> bool: ...")
+    lines.append("    def __ne__(self, other: object, /) -> bool: ...")
     lines.append("    def __str__(self) -> str: ...")
     if hasattr(cases, "dtype"):
         lines.append("    @property\n    def dtype(self) -> numpy.dtype[Any]: ...")

@@ -149,13 +149,6 @@ inline std::span<const TensorOptimizerDeviceData> to_buffers(
   return *buffers;
 }
 
-inline constexpr const char* kBindOptimizerDataDoc =
-    "Optimizer state of a parameter to the device: one array per buffer, in "
-    "the optimizer's order. With `device_data`, buffers of a parameter of the "
-    "same size, these are copied instead, after the work enqueued so far; "
-    "`data` may be empty then, and does not count. Raises InvalidArgument, "
-    "ShapeError, DTypeError.";
-
 /// A mapping name -> array as the library takes it; valid while this object is.
 class NamedArrays {
  public:

@@ -122,7 +122,16 @@ Metadata to_metadata(const char* call,
 void bind_checkpoint_types(py::module_& m) {
   using Report = RestoreReport;
   BoundClass<Report>(m, "RestoreReport",
-                     "How a file or a mapping fits a graph; lists of names.")
+                     R"pbdoc(
+        How a file or a mapping fits a graph: lists of names, and the file's
+        metadata. restore() and load_state_dict() return it.
+
+        Example:
+            >>> state = {"fc.weights": np.ones((2, 4)), "other": np.ones(3)}
+            >>> report = training.load_state_dict(state, strict=False)
+            >>> report.fits, report.missing, report.unexpected
+            (False, ['fc.biases'], ['other'])
+      )pbdoc")
       .def_readonly("missing", &Report::missing,
                     "Tensors that the graph has and that were not given.")
       .def_readonly("unexpected", &Report::unexpected,
@@ -148,49 +157,135 @@ void bind_checkpoint_types(py::module_& m) {
         return made_without_gil([&] { return read_metadata(from); });
       },
       py::arg("path"),
-      "The user's metadata of a checkpoint, or of any safetensors file. Raises "
-      "FileError.");
+      R"pbdoc(
+        The user's metadata of a checkpoint, or of any safetensors file.
+
+        Args:
+            path: the file.
+
+        Returns:
+            Text by text.
+
+        Raises:
+            FileError: it cannot be read, or is no such file.
+            CallError: no path.
+
+        Example:
+            >>> training.save("run.safetensors", metadata={"epoch": "3"})
+            >>> tg.read_metadata("run.safetensors")
+            {'epoch': '3'}
+      )pbdoc");
 }
 
 void bind_checkpoint(Handle<CompiledGraph, Graph>& graph) {
   graph
-      .def(
-          "save", &save, py::arg("path"), py::kw_only(),
-          py::arg("metadata") = py::none(), py::arg("trained_only") = false,
-          "Writes the state to one safetensors file: parameters, running "
-          "statistics and, of a training graph, the optimizer's buffers and "
-          "all else that the next step depends on. Between two steps of this "
-          "graph and those linked with it; what separate phases have left for "
-          "the next one is no state. Whatever happens, `path` is the old file "
-          "or the new one. metadata: text of your own, read by restore() and "
-          "read_metadata(). trained_only: without parameters that no optimizer "
-          "trains, for restore(strict=False) over those of another file. "
-          "Raises StateError before compile, InvalidArgument, FileError.")
-      .def(
-          "restore", &restore, py::arg("path"), py::kw_only(),
-          py::arg("strict") = true,
-          "Continues from a file of save(), bit for bit; inference graphs take "
-          "parameters and statistics alone. Nothing changes unless the file "
-          "is sound and, when strict, fits: the error lists what does not. "
-          "strict=False takes what fits. No type is converted to another: "
-          "load_state_dict() does that. Returns a report with the file's "
-          "metadata. Raises FileError, InvalidArgument, ShapeError, "
-          "DTypeError, StateError.")
+      .def("save", &save, py::arg("path"), py::kw_only(),
+           py::arg("metadata") = py::none(), py::arg("trained_only") = false,
+           R"pbdoc(
+        Writes the state to one safetensors file, for restore().
+
+        It has parameters, running statistics and, of a training graph, the
+        optimizer's buffers and all else that the next step depends on; not what
+        separate phases have left for the next one. Whatever happens, the path
+        is the old file or the new one.
+
+        Args:
+            path: the file.
+            metadata: text of your own by names, for read_metadata(); None:
+                none.
+            trained_only: without parameters that no optimizer trains, for
+                restore(strict=False) over those of another file.
+
+        Raises:
+            StateError: the graph is not compiled.
+            InvalidArgument: metadata that is no text, names that a file cannot
+                have, trained_only of an inference graph.
+            FileError: the file cannot be written.
+
+        Example:
+            >>> training.save("run.safetensors", metadata={"epoch": "3"})
+            >>> training.restore("run.safetensors").metadata
+            {'epoch': '3'}
+      )pbdoc")
+      .def("restore", &restore, py::arg("path"), py::kw_only(),
+           py::arg("strict") = true,
+           R"pbdoc(
+        Goes on from a file of save(), bit for bit.
+
+        Inference graphs take parameters and running statistics alone. No type
+        is converted to another: load_state_dict() does that.
+
+        Args:
+            path: the file.
+            strict: everything has to fit, else nothing changes and the error
+                says what does not; False: takes what fits.
+
+        Returns:
+            What did not fit, and the file's metadata.
+
+        Raises:
+            FileError: the file cannot be read, or is not sound.
+            InvalidArgument: names are missing or too many.
+            ShapeError: a tensor has another shape.
+            DTypeError: a tensor has another type.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.save("run.safetensors")
+            >>> training.restore("run.safetensors").fits
+            True
+      )pbdoc")
       .def("state_dict", &state_dict, py::kw_only(),
            py::arg("with_optimizer") = false,
-           "Copies of parameters and running statistics by name, of one "
-           "moment; with_optimizer: its buffers, too, as "
-           "\"<parameter>.<buffer>\". Weights have the shapes of PyTorch's "
-           "modules. Those of bfloat16 are arrays of ml_dtypes. Raises "
-           "StateError before compile, DTypeError without that package.")
+           R"pbdoc(
+        Copies of parameters and running statistics, of one moment.
+
+        Args:
+            with_optimizer: the optimizer's buffers, too, as
+                "<parameter>.<buffer>".
+
+        Returns:
+            Arrays by name. Weights have the shapes of PyTorch's modules. Those
+            of bfloat16 are arrays of ml_dtypes.
+
+        Raises:
+            StateError: the graph is not compiled.
+            DTypeError: bfloat16, and ml_dtypes is not there.
+
+        Example:
+            >>> {name: a.shape for name, a in training.state_dict().items()}
+            {'fc.weights': (2, 4), 'fc.biases': (2,)}
+      )pbdoc")
       .def("load_state_dict", &load_state_dict, py::arg("mapping"),
            py::kw_only(), py::arg("strict") = true,
-           "Gives parameters, statistics and, if any is there, the "
-           "optimizer's buffers new values, by name. Steps and rates stay. "
-           "Floats of any type become those of the tensors, rounded to "
-           "nearest; other data must have their type. strict and result as in "
-           "restore(). Raises InvalidArgument, ShapeError, DTypeError, "
-           "StateError.");
+           R"pbdoc(
+        Gives parameters and running statistics new values.
+
+        The optimizer's step and rate stay as they are.
+
+        Args:
+            mapping: arrays by the names of state_dict(); with buffers of the
+                optimizer, or without all of them. Floats of any type become
+                those of the tensors, rounded to nearest; other data has to have
+                their type.
+            strict: everything has to fit, else nothing changes and the error
+                says what does not; False: takes what fits.
+
+        Returns:
+            What did not fit.
+
+        Raises:
+            InvalidArgument: names are missing or too many.
+            ShapeError: an array of another shape.
+            DTypeError: an array of another type.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> state = training.state_dict()
+            >>> state["fc.biases"] += 1
+            >>> training.load_state_dict(state).fits
+            True
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

@@ -213,13 +213,31 @@ std::shared_ptr<Collective> collective_of(const py::object& object) {
 }
 
 void bind_collective(py::module_& m) {
-  Handle<Transport>(
-      m, "Collective",
-      "Operations among ranks, the processes that train together. Every rank "
-      "calls the same ones in the same order. They block, and raise "
-      "DeviceError when a rank is gone; arrays are contiguous, and changed "
-      "in place.\n\nWraps an object of yours with the attributes rank and "
-      "size and these methods; or a communicator of mpi4py.")
+  Handle<Transport>(m, "Collective",
+                    R"pbdoc(
+        Operations among ranks, the processes that train together.
+
+        Every rank calls the same ones in the same order. They wait for the
+        other ranks, and raise DeviceError when one is gone. Arrays are
+        contiguous, and changed in place.
+
+        Args:
+            transport: an object of yours with the attributes rank and size and
+                the methods all_reduce(array), all_gather(part, all),
+                broadcast(array, root) and, where it can, abort(); or a
+                communicator of mpi4py. See mpi_collective(), too.
+
+        Raises:
+            InvalidArgument: an object without one of them.
+
+        Example:
+            >>> class Alone:
+            ...     rank, size = 0, 1
+            ...     def all_reduce(self, array): ...
+            ...     def all_gather(self, part, all): all[:] = part
+            ...     def broadcast(self, array, root): ...
+            >>> collective = tg.Collective(Alone())
+      )pbdoc")
       .def(py::init([](const CollectiveLike& transport) {
              return Transport{collective_of(transport)};
            }),
@@ -235,18 +253,70 @@ void bind_collective(py::module_& m) {
           [](const Transport& self) { return self.collective->description(); },
           "What reports and errors call it.")
       .def("all_reduce", &all_reduce, py::arg("array"),
-           "Sums over all ranks, in place: the same bits on each of them.")
+           R"pbdoc(
+        Sums over all ranks: each gets the same bits.
+
+        Args:
+            array: float32, which becomes the sum.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: it is not contiguous or not writable.
+            DTypeError: another type.
+            CallError: no array of NumPy.
+
+        Example:
+            >>> values = np.ones(3, np.float32)
+            >>> collective.all_reduce(values)
+            >>> values
+            array([1., 1., 1.], dtype=float32)
+      )pbdoc")
       .def("all_gather", &all_gather, py::arg("part"), py::arg("all"),
-           "`all` gets the parts of all ranks, in order.")
+           R"pbdoc(
+        Puts the parts of all ranks together, in the order of ranks.
+
+        Args:
+            part: this rank's; as long on all of them.
+            all: as long as all parts, and of their type.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: another length; not contiguous or not writable.
+            DTypeError: the types differ.
+
+        Example:
+            >>> whole = np.zeros(2)
+            >>> collective.all_gather(np.array([1.0, 2.0]), whole)
+            >>> whole
+            array([1., 2.])
+      )pbdoc")
       .def("broadcast", &broadcast, py::arg("array"), whole("root") = 0,
-           "All ranks get the array of `root`.")
+           R"pbdoc(
+        Gives all ranks the array of one.
+
+        Args:
+            array: of one shape and type on all ranks.
+            root: the rank that has it.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: no such rank; not contiguous or not writable.
+
+        Example:
+            >>> collective.broadcast(np.zeros(3), root=0)
+      )pbdoc")
       .def(
           "abort",
           [](const Transport& self) {
             without_gil([&] { self.collective->abort(); });
           },
-          "This rank gives up: what it has begun, and all that follows, raises "
-          "DeviceError.");
+          R"pbdoc(
+        This rank gives up: what it has begun, and all that follows, raises
+        DeviceError.
+
+        Example:
+            >>> collective.abort()
+      )pbdoc");
   m.def("_mpi_collective", &open_mpi, py::arg("library"),
         py::arg("communicator"));
   m.def(
@@ -255,9 +325,27 @@ void bind_collective(py::module_& m) {
         return Transport{fixed_order(collective_of(collective))};
       },
       py::arg("collective"),
-      "The same with sums in the order of ranks, (x0 + x1) + x2: bit for bit "
-      "those of one process that adds what each rank had. Takes as many times "
-      "the memory and traffic as there are ranks.");
+      R"pbdoc(
+        The same collective with sums in the order of ranks, (x0 + x1) + x2.
+
+        They are, bit for bit, those of one process that adds what each rank
+        had. It takes as many times the memory and traffic as there are ranks.
+
+        Args:
+            collective: a Collective, or what it takes.
+
+        Raises:
+            InvalidArgument: an object without rank, size or an operation.
+
+        Example:
+            >>> class Alone:
+            ...     rank, size = 0, 1
+            ...     def all_reduce(self, array): ...
+            ...     def all_gather(self, part, all): all[:] = part
+            ...     def broadcast(self, array, root): ...
+            >>> tg.fixed_order(Alone()).description
+            'Alone, sums in the order of ranks'
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

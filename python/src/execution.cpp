@@ -84,14 +84,26 @@ py::typing::Dict<py::str, py::float_> losses(const ExecutionResult& self) {
 
 void bind_layer_time(py::module_& m) {
   using Class = LayerTime;
-  BoundClass<Class>(
-      m, "LayerTime",
-      "Device time of a row of report() in one execution, in seconds.")
+  BoundClass<Class>(m, "LayerTime",
+                    R"pbdoc(
+        Seconds that a layer took on the device in one execution.
+
+        Layers that the device runs as one piece share its time by what they are
+        estimated to cost.
+
+        Example:
+            >>> data = {"x": points}, {"y": targets}
+            >>> execution = training.execute(*data, per_layer_profiling=True)
+            >>> [each.layer for each in execution.result().layer_times]
+            ['fc', 'mean_squared_error']
+      )pbdoc")
       .def_readonly("layer", &Class::layer,
-                    "The layer is called as in the rows of report().")
-      .def_readonly("forward", &Class::forward)
-      .def_readonly("gradient", &Class::gradient)
-      .def_readonly("update", &Class::update)
+                    "The layer's name, as in the rows of report().")
+      .def_readonly("forward", &Class::forward, "Seconds of the forward pass.")
+      .def_readonly("gradient", &Class::gradient,
+                    "Seconds of the gradient pass.")
+      .def_readonly("update", &Class::update,
+                    "Seconds of the optimizer's update.")
       .def("__repr__", [](const Class& self) {
         return "LayerTime(" + self.layer +
                ", forward=" + std::to_string(self.forward) +
@@ -101,31 +113,42 @@ void bind_layer_time(py::module_& m) {
 }
 
 void bind_result(py::module_& m) {
-  Handle<ExecutionResult>(
-      m, "ExecutionResult",
-      "What one execution returned. Arrays are read-only views that keep the "
-      "result alive.")
-      .def_property_readonly(
-          "result", &main_result,
-          "The loss of a training execution, else the last result; None for "
-          "gradient and update executions. Of several losses it is the sum, "
-          "or, when one has no reduction, the last one's elements.")
+  Handle<ExecutionResult>(m, "ExecutionResult",
+                          R"pbdoc(
+        What an execution returned. Arrays are read-only views, which keep it
+        alive.
+
+        Example:
+            >>> result = training.execute({"x": points}, {"y": targets}).result()
+            >>> sorted(result.outputs), list(result.losses)
+            (['h'], ['mean_squared_error'])
+      )pbdoc")
+      .def_property_readonly("result", &main_result,
+                             R"pbdoc(
+        The loss of a training execution, else the graph's last result, as an
+        array; None for gradient passes and updates. Of several losses it is the
+        sum, or, when one has no reduction, the elements of the last.
+      )pbdoc")
       .def_property_readonly(
           "loss",
           never_waits(py::overload_cast<>(&ExecutionResult::loss, py::const_)),
-          "The loss as a float; of several their sum. Raises StateError when "
-          "there is none, or one has no reduction.")
-      .def_property_readonly(
-          "losses", &losses,
-          "Each loss by its layer's name (\"mse:2\" for the layer's second "
-          "node). Those without a reduction are no numbers, and missing: "
-          "declare them as outputs.")
+          R"pbdoc(
+        The loss as a float; of several their sum. Raises StateError when there
+        is none, or one has no reduction.
+      )pbdoc")
+      .def_property_readonly("losses", &losses,
+                             R"pbdoc(
+        Each loss by its layer's name ("mse:2" for the layer's second node), as
+        a float. Those without a reduction are missing: declare them as outputs.
+      )pbdoc")
       .def_property_readonly("has_loss",
-                             never_waits(&ExecutionResult::has_loss))
+                             never_waits(&ExecutionResult::has_loss),
+                             "Is there a loss?")
       .def_property_readonly("outputs", &outputs,
-                             "Declared outputs by name. Those of bfloat16 are "
-                             "arrays of ml_dtypes; DTypeError without that "
-                             "package: output() converts.")
+                             R"pbdoc(
+        Declared outputs by name. Those of bfloat16 are arrays of ml_dtypes, and
+        without that package a DTypeError: output() converts.
+      )pbdoc")
       .def(
           "output",
           [](const py::object& self, const std::string& name,
@@ -139,14 +162,30 @@ void bind_result(py::module_& m) {
                          dtype);
           },
           py::arg("name"), py::arg("dtype") = py::none(),
-          "One output, as it is or as `dtype`, which for bfloat16 needs no "
-          "ml_dtypes. Raises InvalidArgument listing the names, DTypeError as "
-          "outputs.")
+          R"pbdoc(
+        One declared output.
+
+        Args:
+            name: as it was declared.
+            dtype: NumPy's type of the array; None: its own.
+
+        Returns:
+            A read-only array; a copy when it is converted.
+
+        Raises:
+            InvalidArgument: there is no such output; it lists them.
+            DTypeError: bfloat16 without a dtype, and ml_dtypes is not there.
+
+        Example:
+            >>> result.output("h", dtype="float64").dtype
+            dtype('float64')
+      )pbdoc")
       .def_property_readonly("execution_time",
                              never_waits(&ExecutionResult::execution_time),
                              "Seconds on the device; 0 without profiling.")
-      .def_property_readonly("layer_times", &ExecutionResult::layer_times,
-                             "Empty without per-layer profiling.");
+      .def_property_readonly(
+          "layer_times", &ExecutionResult::layer_times,
+          "Seconds of each layer; empty without per_layer_profiling.");
 }
 
 using DoneCallback = py::typing::Callable<py::object(Execution)>;
@@ -160,33 +199,103 @@ py::object awaiting(const char* name, const py::object& self,
 }
 
 void bind_future(py::module_& m) {
-  Handle<Execution>(
-      m, "Execution",
-      "One enqueued piece of work: a future that can be waited for, awaited, "
-      "or called back from. Dropping it is fine, the work runs all the same.")
+  Handle<Execution>(m, "Execution",
+                    R"pbdoc(
+        Work that was enqueued: a future that can be waited for, awaited, or
+        called back from. Dropping it is fine; the work runs all the same.
+
+        In asyncio, `result = await execution` waits.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> execution.result().has_loss
+            True
+      )pbdoc")
       .def("wait", &wait, py::arg("timeout") = py::none(),
-           "Blocks until the work is over and raises its error. False when "
-           "`timeout` seconds ran out first. Ctrl-C interrupts, and drops what "
-           "its graph has enqueued and not begun, as cancel() does.")
+           R"pbdoc(
+        Waits until the work is over, and raises its error.
+
+        Ctrl-C interrupts, and drops what its graph has enqueued and not begun,
+        as cancel() does.
+
+        Args:
+            timeout: seconds; None: as long as it takes.
+
+        Returns:
+            False when the time ran out first.
+
+        Raises:
+            Error: what the work failed with.
+            InvalidArgument: the timeout is NaN.
+
+        Example:
+            >>> execution.wait(timeout=60)
+            True
+      )pbdoc")
       .def("result", &result_within, py::arg("timeout") = py::none(),
-           "wait(), then the result. Raises TimeoutError.")
-      .def("done", &Execution::done)
-      .def(
-          "cancel", &Execution::cancel,
-          "Drops the work, and what depends on it, if it has not begun: when "
-          "its turn comes it ends with CancelledError, and neither parameters "
-          "nor counters of steps change. What has begun finishes. True when it "
-          "was dropped, by this call or before.")
+           R"pbdoc(
+        Waits until the work is over, and returns its result.
+
+        Args:
+            timeout: seconds; None: as long as it takes.
+
+        Raises:
+            TimeoutError: the time ran out first.
+            Error: what the work failed with.
+
+        Example:
+            >>> execution.result().outputs["h"].shape
+            (8, 2)
+      )pbdoc")
+      .def("done", &Execution::done,
+           R"pbdoc(
+        Is the work over, with or without an error? It does not wait.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.done()
+            True
+      )pbdoc")
+      .def("cancel", &Execution::cancel,
+           R"pbdoc(
+        Drops the work, and what depends on it, if it has not begun.
+
+        When its turn comes it ends with CancelledError, and neither parameters
+        nor counters of steps change. What has begun finishes.
+
+        Returns:
+            Was it dropped, by this call or before?
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.cancel()  # it is over
+            False
+      )pbdoc")
       .def("cancelled", &Execution::cancelled,
-           "Was it dropped, by cancel() or with what it depends on?")
+           R"pbdoc(
+        Was it dropped, by cancel() or with what it depends on?
+
+        Example:
+            >>> execution.cancelled()
+            False
+      )pbdoc")
       .def(
           "exception",
           [](const Execution& self) {
             return ErrorOrNone(
                 to_python(without_gil([&] { return self.exception(); })));
           },
-          "The error of the work; None while it runs and after success. Never "
-          "blocks.")
+          R"pbdoc(
+        The error of the work. It does not wait.
+
+        Returns:
+            None while it runs, and when it succeeded.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.exception() is None
+            True
+      )pbdoc")
       .def(
           "add_done_callback",
           [](const Execution& self, const DoneCallback& callback) {
@@ -194,9 +303,22 @@ void bind_future(py::module_& m) {
             without_gil([&] { self.add_done_callback(std::move(function)); });
           },
           py::arg("callback"),
-          "Calls callback(execution) once, on the device's callback thread, "
-          "or at once when the work is over. What it raises goes to "
-          "sys.unraisablehook.")
+          R"pbdoc(
+        Calls a function once when the work is over.
+
+        Args:
+            callback: callback(execution) is called on a thread of the device,
+                or at once when the work is over. What it raises goes to
+                sys.unraisablehook.
+
+        Raises:
+            CallError: it cannot be called.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.add_done_callback(lambda each: print(each.done()))
+            True
+      )pbdoc")
       .def("__await__",
            [](const py::object& self) {
              return Awaitable(awaiting("wait_for", self));
@@ -207,18 +329,51 @@ void bind_future(py::module_& m) {
             return awaiting("send", self, py::make_tuple(value));
           },
           py::arg("value"),
-          "Continues the wait: with throw() and close() an execution is a "
-          "coroutine, which asyncio.create_task() and asyncio.run() take.")
+          R"pbdoc(
+        Goes on with a wait, as event loops do: with throw() and close() an
+        execution is a coroutine, for asyncio.create_task() and asyncio.run().
+
+        Args:
+            value: None.
+
+        Example:
+            >>> import asyncio
+            >>> asyncio.run(execution).has_loss
+            True
+      )pbdoc")
       .def(
           "throw",
           [](const py::object& self, const py::args& error) {
             return awaiting("throw", self, error);
           },
-          "Ends the wait, as event loops do; asyncio.CancelledError cancels "
-          "the execution.")
+          R"pbdoc(
+        Ends a wait, as event loops do; asyncio.CancelledError cancels the
+        execution.
+
+        Args:
+            args: the error.
+
+        Raises:
+            BaseException: the error itself.
+
+        Example:
+            >>> import asyncio
+            >>> async def begin_and_cancel():
+            ...     task = asyncio.create_task(execution)
+            ...     await asyncio.sleep(0)
+            ...     task.cancel()
+            >>> asyncio.run(begin_and_cancel())
+      )pbdoc")
       .def(
           "close", [](const Execution&) {},
-          "Ends the wait with its task, as event loops do; the work goes on.");
+          R"pbdoc(
+        Ends a wait with its task, as event loops do; the work goes on.
+
+        Example:
+            >>> execution.close()
+            >>> execution.result().has_loss
+            True
+      )pbdoc");
 }
 
 }  // namespace

@@ -267,22 +267,63 @@ void bind_shapes(Handle<Tensor>& tensor) {
             const Shape shape = to_shape(args, {"reshape", name_of(self)});
             return without_gil([&] { return reshape(self, shape); });
           },
-          "Same elements, other shape: reshape(64, -1) or reshape((64, -1)); "
-          "one size may be -1.")
+          R"pbdoc(
+        The same elements with another shape.
+
+        Args:
+            args: sizes, or a sequence of them; one may be -1: what is left.
+
+        Raises:
+            ShapeError: another number of elements.
+            InvalidArgument: no integers, no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.reshape(4, -1).shape, h.reshape((16,)).shape
+            ((4, 4), (16,))
+      )pbdoc")
       .def(
           "transpose",
           [](const Tensor& self, const Integers& args) {
             const Shape axes = to_shape(args, {"transpose", name_of(self)});
             return without_gil([&] { return transpose(self, axes); });
           },
-          "Result axis k is the k-th of these axes: transpose(0, 2, 1) or "
-          "transpose((0, 2, 1)); without any the axes are reversed.")
+          R"pbdoc(
+        The same elements with axes in another order.
+
+        Args:
+            args: axes, or a sequence of them: axis k of the result is the k-th
+                of these; none: the reverse order.
+
+        Raises:
+            InvalidArgument: not each axis once, no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.transpose().shape, h.transpose(1, 0).shape
+            ((2, 8), (2, 8))
+      )pbdoc")
       .def(
           "astype",
           [](const Tensor& self, DataType type) {
             return without_gil([&] { return astype(self, type); });
           },
-          py::arg("data_type"), "The same numbers as another type.")
+          py::arg("data_type"),
+          R"pbdoc(
+        The same numbers as another type.
+
+        Args:
+            data_type: its name, or a dtype of NumPy.
+
+        Raises:
+            DTypeError: no such type.
+            InvalidArgument: the tensor is no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.astype("bfloat16").shape
+            (8, 2)
+      )pbdoc")
       .def("__getitem__", &item, py::arg("key"),
            "Integers, which end their axis, slices with positive steps, None "
            "for a new axis, and `...`. Graph.ops.gather() and .select() take "
@@ -297,26 +338,204 @@ void bind_shapes(Handle<Tensor>& tensor) {
 void bind_expressions(Handle<Tensor>& tensor) {
   bind_operators(tensor);
   bind_equality(tensor, "equal", &equal,
-                "x == y of each element, Boolean. The operator == itself asks "
-                "whether two handles are the same tensor: tensors are keys of "
-                "dicts.");
+                R"pbdoc(
+        Is each element equal to that of another operand? Boolean.
+
+        The operator == asks whether two handles are the same tensor: tensors
+        are keys of dicts.
+
+        Args:
+            other: a tensor, a number, or an array, which is a constant of this
+                tensor's type; shapes broadcast.
+
+        Raises:
+            InvalidArgument: no operand, or none is a result of a graph.
+            ShapeError: shapes that do not broadcast.
+            DTypeError: types that differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.equal(0).shape
+            (8, 2)
+      )pbdoc");
   bind_equality(tensor, "not_equal", &not_equal,
-                "x != y of each element, Boolean; see equal().");
+                R"pbdoc(
+        Does each element differ from that of another operand? Boolean.
+
+        Args:
+            other: a tensor, a number, or an array, which is a constant of this
+                tensor's type; shapes broadcast.
+
+        Raises:
+            InvalidArgument: no operand, or none is a result of a graph.
+            ShapeError: shapes that do not broadcast.
+            DTypeError: types that differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h.not_equal(0)).shape
+            (8, 2)
+      )pbdoc");
   bind_function(tensor, "__neg__", &operator-, "-x.");
   bind_function(tensor, "__abs__", &abs, "abs(x); its gradient at 0 is 0.");
-  bind_function(tensor, "exp", &exp, "e to the power of each element.");
-  bind_function(tensor, "log", &log, "The natural logarithm.");
-  bind_function(tensor, "sqrt", &sqrt, "The square root.");
-  bind_function(tensor, "tanh", &tanh, "The hyperbolic tangent.");
-  bind_function(tensor, "sigmoid", &sigmoid, "1 / (1 + exp(-x)).");
-  bind_function(tensor, "relu", &relu, "The larger of x and 0.");
+  bind_function(tensor, "exp", &exp,
+                R"pbdoc(
+        e to the power of each element.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.exp().shape
+            (8, 2)
+      )pbdoc");
+  bind_function(tensor, "log", &log,
+                R"pbdoc(
+        The natural logarithm of each element; NaN below 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h + 1).log().shape
+            (8, 2)
+      )pbdoc");
+  bind_function(tensor, "sqrt", &sqrt,
+                R"pbdoc(
+        The square root of each element; NaN below 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h + 1).sqrt().shape
+            (8, 2)
+      )pbdoc");
+  bind_function(tensor, "tanh", &tanh,
+                R"pbdoc(
+        The hyperbolic tangent of each element.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.tanh().shape
+            (8, 2)
+      )pbdoc");
+  bind_function(tensor, "sigmoid", &sigmoid,
+                R"pbdoc(
+        1 / (1 + exp(-x)) of each element x.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.sigmoid().shape
+            (8, 2)
+      )pbdoc");
+  bind_function(tensor, "relu", &relu,
+                R"pbdoc(
+        The larger of each element and 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.relu().shape
+            (8, 2)
+      )pbdoc");
   bind_reduction(tensor, "sum", &sum,
-                 "The sum over `axis`, one or several, or over all. keepdims: "
-                 "reduced axes stay, with size 1; what NumPy makes a scalar is "
-                 "(1).");
-  bind_reduction(tensor, "mean", &mean, "The mean; see sum().");
-  bind_reduction(tensor, "max", &max, "The largest element; see sum().");
-  bind_reduction(tensor, "min", &min, "The smallest element; see sum().");
+                 R"pbdoc(
+        The sum over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.sum(axis=1, keepdims=True).shape, h.sum().shape
+            ((8, 1), (1,))
+      )pbdoc");
+  bind_reduction(tensor, "mean", &mean,
+                 R"pbdoc(
+        The mean over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.mean(axis=1, keepdims=True).shape, h.mean().shape
+            ((8, 1), (1,))
+      )pbdoc");
+  bind_reduction(tensor, "max", &max,
+                 R"pbdoc(
+        The largest element over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.max(axis=1, keepdims=True).shape, h.max().shape
+            ((8, 1), (1,))
+      )pbdoc");
+  bind_reduction(tensor, "min", &min,
+                 R"pbdoc(
+        The smallest element over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.min(axis=1, keepdims=True).shape, h.min().shape
+            ((8, 1), (1,))
+      )pbdoc");
   bind_shapes(tensor);
 }
 

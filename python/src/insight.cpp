@@ -230,24 +230,70 @@ ProfileObject profile(const CompiledGraph& self, int runs) {
 void bind_insight(Handle<CompiledGraph, Graph>& graph) {
   graph
       .def("report", &report,
-           "What execute() will do: FLOPs, bytes, parameters, fusion, layouts "
-           "and reorders by layer, and what lies where in memory. Prints as a "
-           "table; report().rows suits pandas, report().svg() is the chart of "
-           "memory. Runs nothing. Raises StateError before compile.")
+           R"pbdoc(
+        What execute() will do, by layer: it runs nothing.
+
+        Returns:
+            FLOPs, bytes, parameters, fusion, layouts and reorders of each
+            layer, and what lies where in memory. It prints as a table; its rows
+            suit pandas, its svg() is the chart of memory.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> report = training.report()
+            >>> report.rows[0]["layer"], report.total["parameters"]
+            ('fc', 10)
+      )pbdoc")
       .def("profile", &profile, py::arg("runs") = 1,
-           "Times by layer of the last runs that had per_layer_profiling, "
-           "median and spread of as many as there are of up to 64 with the "
-           "batch size of the very last: each one execution, or a forward with "
-           "the gradient pass and the update that followed it. Waits for the "
-           "last and raises its error. Raises StateError when there was none "
-           "since compile.")
+           R"pbdoc(
+        Measured times by layer, of runs with per_layer_profiling.
+
+        A run is an execution, or a forward pass with the gradient pass and the
+        update that followed it. Waits for the last one, and raises its error.
+
+        Args:
+            runs: the median and spread of up to so many last runs with the
+                batch size of the very last one, 1 to 64.
+
+        Returns:
+            A profile, which prints as a table.
+
+        Raises:
+            StateError: there was no such run since compile().
+            InvalidArgument: a number out of range.
+
+        Example:
+            >>> data = {"x": points}, {"y": targets}
+            >>> for _ in range(3):
+            ...     execution = training.execute(*data, per_layer_profiling=True)
+            >>> training.profile(3).runs
+            3
+      )pbdoc")
       .def(
           "save_trace",
           [](const CompiledGraph& self, const Path& path) {
             profile(self, 1).attr("save_trace")(path);
           },
           py::arg("path"),
-          "profile() as a JSON trace for Perfetto or chrome://tracing.");
+          R"pbdoc(
+        Writes profile() as a JSON trace, for ui.perfetto.dev or
+        chrome://tracing.
+
+        Args:
+            path: the file.
+
+        Raises:
+            StateError: there was no run with per_layer_profiling since
+                compile().
+            FileError: the file cannot be written.
+
+        Example:
+            >>> data = {"x": points}, {"y": targets}
+            >>> execution = training.execute(*data, per_layer_profiling=True)
+            >>> training.save_trace("step.json")
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

@@ -134,11 +134,31 @@ void bind_sequence(Handle<Graph>& graph) {
         return without_gil([&] { return self.sequence(source, steps); });
       },
       py::arg("source"),
-      "A chain of nodes: each layer gets the result before, the first one "
-      "`source`; returns the last one's. A function that takes a tensor and "
-      "returns one may stand for a layer. Without layers it is `source`. "
-      "Raises what node() raises, with the place of the layer; the nodes "
-      "before it stay.");
+      R"pbdoc(
+        A chain of nodes: each layer reads the result before.
+
+        Args:
+            source: what the first layer reads.
+            args: layers, tg.layers.Sequential, or functions that take a tensor
+                and return one.
+
+        Returns:
+            The last one's first result; the source without layers.
+
+        Raises:
+            Error: what node() raises, with the place of the layer; the nodes
+                before it stay.
+            CallError: no layer and no function.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.sequence(
+            ...     x, tg.layers.FullyConnected(16), tg.layers.ReLU(),
+            ...     lambda h: h - h.mean(axis=1, keepdims=True),
+            ... )
+            >>> h.shape
+            (8, 16)
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

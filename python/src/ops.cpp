@@ -40,9 +40,14 @@ bool is_variadic(const OpInfo& op) {
 
 /// concatenate([x, y]) is concatenate(x, y), as NumPy's users expect.
 py::tuple spread(const OpInfo& op, const py::args& args) {
-  const bool is_list = args.size() == 1 && (py::isinstance<py::list>(args[0]) ||
-                                            py::isinstance<py::tuple>(args[0]));
-  return is_variadic(op) && is_list ? py::tuple(args[0]) : py::tuple(args);
+  const bool is_list =
+      is_variadic(op) && !args.empty() &&
+      (py::isinstance<py::list>(args[0]) || py::isinstance<py::tuple>(args[0]));
+  if (!is_list) return py::tuple(args);
+  if (args.size() == 1) return py::tuple(args[0]);
+  fail(op, "too many inputs", "one sequence of tensors",
+       std::to_string(args.size()) + " arguments",
+       "Options are passed by their names.");
 }
 
 /// Inputs by position or by name; the names are taken out of `keywords`.

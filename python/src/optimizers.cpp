@@ -86,8 +86,8 @@ constexpr const char* kAdamDoc = R"pbdoc(
 constexpr const char* kAdamWDoc = R"pbdoc(
     Adam with decoupled weight decay.
 
-    Each update computes ``p = p - lr * regularization_scale * p`` and Adam's step, whose
-    gradient has no regularization.
+    Each update computes Adam's step, whose gradient has no regularization, and with it
+    ``p = p - lr * regularization_scale * p``.
 
     Raises:
         InvalidArgument: for numbers out of range, and a regularization_type.
@@ -131,7 +131,7 @@ constexpr const char* kRMSPropDoc = R"pbdoc(
 )pbdoc";
 
 constexpr const char* kOptimizerRateDoc =
-    "The learning rate, above 0 or 0; see also Optimizer.schedule.";
+    "The learning rate, not below 0; see also Optimizer.schedule.";
 constexpr const char* kOptimizerMomentumDoc =
     "How much of its last step a parameter keeps, mu.";
 constexpr const char* kOptimizerInsteadDoc =
@@ -187,7 +187,7 @@ void with_optimizer_rows(Def def) {
       row("gradient_clip_min", &Clipping::min,
           "The smallest element, for \"by_value\"; None: -1."),
       row("maximum_clipping_norm", &Clipping::maximum_norm,
-          "The largest norm, for the other two; None: 1."),
+          "The largest norm, for \"by_norm\" and \"by_global_norm\"; None: 1."),
       row("custom_global_norm", &Clipping::custom_norm,
           "Taken for the norm of all gradients instead of computing it; None "
           "or 0: computed."),

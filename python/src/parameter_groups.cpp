@@ -7,29 +7,28 @@
 
 namespace traingraph::python {
 
-namespace {
-
-constexpr const char* kParameterGroupDoc = R"pbdoc(
-    What the optimizer does differently for some parameters.
-
-    Give groups to TrainingGraph.set_parameter_groups() before compile().
-
-    Args:
-        parameters: The parameters, as layer.weights gives them.
-        lr_scale: A factor of the optimizer's rate, and of AdamW's decay with it.
-        weight_decay: In place of the optimizer's regularization_scale, of "l1", "l2" or
-            AdamW's decay; None: as for all others.
-
-    Example:
-        >>> fc = tg.layers.FullyConnected(16, 10)
-        >>> tg.ParameterGroup([fc.biases], weight_decay=0.0).lr_scale
-        1.0
-)pbdoc";
-
-}  // namespace
-
 void bind_parameter_groups(py::module_& m) {
-  BoundClass<ParameterGroup>(m, "ParameterGroup", kParameterGroupDoc)
+  BoundClass<ParameterGroup>(m, "ParameterGroup",
+                             R"pbdoc(
+        What the optimizer does differently for some parameters; see
+        TrainingGraph.set_parameter_groups().
+
+        Args:
+            parameters: the tensors; tg.parameters_of() finds them.
+            lr_scale: times the optimizer's rate, and AdamW's decay with it; 0
+                or more.
+            weight_decay: replaces the optimizer's regularization_scale, of L1
+                and L2 or AdamW's decay; None: as for all others.
+
+        Raises:
+            CallError: an argument of another type. set_parameter_groups()
+                raises InvalidArgument for numbers out of range.
+
+        Example:
+            >>> group = tg.ParameterGroup(tg.parameters_of(graph), lr_scale=0.1)
+            >>> [parameter.name for parameter in group.parameters]
+            ['fc.weights', 'fc.biases']
+      )pbdoc")
       .def(py::init([](std::vector<Tensor> parameters, float lr_scale,
                        std::optional<float> weight_decay) {
              return ParameterGroup{std::move(parameters), lr_scale,
@@ -37,9 +36,11 @@ void bind_parameter_groups(py::module_& m) {
            }),
            py::arg("parameters"), py::arg("lr_scale") = 1.0F,
            py::arg("weight_decay") = py::none())
-      .def_readonly("parameters", &ParameterGroup::parameters)
-      .def_readonly("lr_scale", &ParameterGroup::lr_scale)
-      .def_readonly("weight_decay", &ParameterGroup::weight_decay)
+      .def_readonly("parameters", &ParameterGroup::parameters, "The tensors.")
+      .def_readonly("lr_scale", &ParameterGroup::lr_scale,
+                    "What the optimizer's rate is multiplied by.")
+      .def_readonly("weight_decay", &ParameterGroup::weight_decay,
+                    "What replaces regularization_scale; None: nothing.")
       .def("__repr__", [](const ParameterGroup& self) {
         std::string names;
         for (const Tensor& tensor : self.parameters) {

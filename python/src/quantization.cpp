@@ -66,21 +66,62 @@ void bind_quantization(Handle<Tensor>& tensor) {
          const Tensor& bias, std::optional<int> axis) {
         return self.quantized(type, scale, bias, axis);
       },
-      "A new tensor of integers from float32; type is int8, uint8 or int32: "
-      "round(x / scale) + bias, ties to even, saturated to the type; NaN "
-      "becomes the "
-      "bias. Of the newest values, at once: no node of a graph. scale and bias "
-      "are numbers, or with `axis` have one for each index on it. Raises "
-      "StateError without values, DTypeError, ShapeError, InvalidArgument.");
+      R"pbdoc(
+        The newest values as integers, at once: it adds no node to a graph.
+
+        round(x / scale) + bias, ties to even, saturated to the type; NaN
+        becomes the bias.
+
+        Args:
+            type: "int8", "uint8" or "int32".
+            scale: above 0; with `axis`, one for each index on it.
+            bias: integers, likewise.
+            axis: the axis that scales and biases go along; None: one of each.
+
+        Returns:
+            A new tensor of this shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: another type, values that are not float32.
+            ShapeError: scales or biases that do not go with the axis.
+            InvalidArgument: a scale of 0 or less.
+
+        Example:
+            >>> filled.quantized("int8", scale=0.5, bias=1).numpy()
+            array([[3, 5],
+                   [7, 9]], dtype=int8)
+      )pbdoc");
   define(
       "dequantized",
       [](const Tensor& self, DataType type, const Tensor& scale,
          const Tensor& bias, std::optional<int> axis) {
         return self.dequantized(type, scale, bias, axis);
       },
-      "The reverse of quantized(): (q - bias) * scale, of a tensor of int8, "
-      "uint8 or int32. type is what the new tensor holds: float32, and nothing "
-      "else. Raises as quantized() does.");
+      R"pbdoc(
+        The reverse of quantized(): (q - bias) * scale.
+
+        Args:
+            type: "float32", and nothing else.
+            scale: above 0; with `axis`, one for each index on it.
+            bias: integers, likewise.
+            axis: the axis that scales and biases go along; None: one of each.
+
+        Returns:
+            A new tensor of this shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: another type, values that are not int8, uint8 or int32.
+            ShapeError: scales or biases that do not go with the axis.
+            InvalidArgument: a scale of 0 or less.
+
+        Example:
+            >>> small = filled.quantized("uint8", scale=0.5, bias=0)
+            >>> small.dequantized("float32", scale=0.5, bias=0).numpy()
+            array([[1., 2.],
+                   [3., 4.]], dtype=float32)
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

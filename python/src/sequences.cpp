@@ -60,24 +60,39 @@ SequenceDescriptor of_lengths(Lengths lengths, bool sorted,
 void bind_sequence_descriptor(py::module_& m,
                               BoundClass<TensorDescriptor>& base) {
   using Self = SequenceDescriptor;
-  BoundClass<Self, TensorDescriptor>(
-      m, "SequenceDescriptor",
-      "Sequences (batch, time, features) and how long each of them is.\n\n"
-      "sorted_sequences says that no length is above the one before. Raises "
-      "ShapeError unless there is a length for each sequence and all fit; "
-      "InvalidArgument for lengths below 1 and for some that are not sorted.")
+  BoundClass<Self, TensorDescriptor>(m, "SequenceDescriptor",
+                                     R"pbdoc(
+        Sequences (batch, time, features), and how long each of them is.
+
+        Args:
+            shape: (batch, time, features).
+            sequence_lengths: time steps of each sequence, 1 or more.
+            sorted_sequences: is no length above the one before?
+            data_type: the type of the elements.
+
+        Raises:
+            ShapeError: not one length for each sequence, a length above time.
+            InvalidArgument: a length below 1, lengths that are not sorted.
+
+        Example:
+            >>> lengths = tg.mlcompute.SequenceDescriptor((2, 5, 4), [5, 3])
+            >>> lengths.batch_size_per_sequence_step
+            [2, 2, 2, 1, 1]
+      )pbdoc")
       .def(py::init<Shape, Lengths, bool, DataType>(), py::arg("shape"),
            py::arg("sequence_lengths"), py::arg("sorted_sequences") = true,
            py::arg("data_type") = DataType::Float32)
       .def_property_readonly(
           "sequence_lengths",
-          [](const Self& self) { return self.sequence_lengths; })
+          [](const Self& self) { return self.sequence_lengths; },
+          "Time steps of each sequence.")
       .def_property_readonly(
           "sorted_sequences",
-          [](const Self& self) { return self.sorted_sequences; })
+          [](const Self& self) { return self.sorted_sequences; },
+          "Is no length above the one before?")
       .def_property_readonly("batch_size_per_sequence_step",
                              &Self::batch_size_per_sequence_step,
-                             "Entry t: the sequences that have a step t.")
+                             "At t: how many sequences have a step t.")
       .def("__eq__",
            [](const Self& self, const py::object& other) {
              return py::isinstance<Self>(other) &&
@@ -97,29 +112,51 @@ void bind_sequence_descriptor(py::module_& m,
           py::arg("shape"), py::arg("sequence_lengths"),
           py::arg("sorted_sequences") = true,
           py::arg("data_type") = DataType::Float32,
-          "ML Compute's name of SequenceDescriptor.")
+          R"pbdoc(
+        ML Compute's name of SequenceDescriptor.
+
+        Args:
+            shape: (batch, time, features).
+            sequence_lengths: time steps of each sequence, 1 or more.
+            sorted_sequences: is no length above the one before?
+            data_type: the type of the elements.
+
+        Raises:
+            ShapeError: not one length for each sequence, a length above time.
+            InvalidArgument: a length below 1, lengths that are not sorted.
+
+        Example:
+            >>> tg.TensorDescriptor.sequences((2, 5, 4), [5, 3]).sequence_lengths
+            [5, 3]
+      )pbdoc")
       .def_property_readonly(
           "sequence_lengths",
           [](const TensorDescriptor&) { return std::optional<Lengths>(); },
-          "The lengths of a SequenceDescriptor; None for other tensors.")
+          R"pbdoc(
+        Time steps of each sequence of a SequenceDescriptor; None for other
+        tensors.
+      )pbdoc")
       .def_property_readonly(
           "sorted_sequences", [](const TensorDescriptor&) { return false; },
-          "Is no length above the one before? False of a tensor without "
-          "sequences.")
+          R"pbdoc(
+        Is no length above the one before? False of a tensor without sequences.
+      )pbdoc")
       .def_property_readonly(
           "batch_size_per_sequence_step",
           [](const TensorDescriptor&) { return std::optional<Lengths>(); },
-          "Entry t of a SequenceDescriptor's: the sequences that have a step "
-          "t. None for other tensors.");
+          R"pbdoc(
+        At t: how many sequences of a SequenceDescriptor have a step t; None for
+        other tensors.
+      )pbdoc");
 }
 
 void bind_sequence_tensors(Handle<Tensor>& tensor) {
   const auto define = [&](const char* name, auto make_descriptor,
-                          const char* doc, const auto&... arguments) {
-    tensor.def_static(name, make_descriptor, arguments..., py::kw_only(),
+                          const auto&... extra) {
+    tensor.def_static(name, make_descriptor, extra..., py::kw_only(),
                       py::arg("data") = py::none(),
-                      py::arg("initializer") = py::none(), py::arg("name") = "",
-                      doc);
+                      py::arg("initializer") = py::none(),
+                      py::arg("name") = "");
   };
   define(
       "sequence",
@@ -129,10 +166,29 @@ void bind_sequence_tensors(Handle<Tensor>& tensor) {
         return make(SequenceDescriptor::of_length(length, features, batch),
                     name, {data, random});
       },
-      "Sequences of one length: (batch_size, sequence_length, "
-      "feature_channel_count).",
       whole("sequence_length"), whole("feature_channel_count"),
-      whole("batch_size"));
+      whole("batch_size"),
+      R"pbdoc(
+        Sequences of one length: (batch, time, features).
+
+        Args:
+            sequence_length: time steps.
+            feature_channel_count: features of each step.
+            batch_size: sequences.
+            data: an array, which is copied; at most one of data and initializer
+                is given.
+            initializer: random values; see Tensor().
+            name: for messages and files.
+
+        Raises:
+            ShapeError: a size below 1, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: several contents.
+
+        Example:
+            >>> tg.Tensor.sequence(5, 4, batch_size=8).shape
+            (8, 5, 4)
+      )pbdoc");
   define(
       "sequences",
       [](Lengths lengths, bool sorted, std::int64_t features,
@@ -142,16 +198,44 @@ void bind_sequence_tensors(Handle<Tensor>& tensor) {
         return make(of_lengths(std::move(lengths), sorted, features, batch),
                     name, {data, random});
       },
-      "Sequences of these lengths; the longest gives the time. batch_size, if "
-      "given, is their number.",
       py::arg("sequence_lengths"), py::arg("sorted_sequences"),
-      whole("feature_channel_count"), py::arg("batch_size") = py::none());
-  tensor.def_property_readonly("descriptor", [](const Tensor& self) {
-    if (auto sequences = self.sequence_descriptor()) {
-      return AnyDescriptor(py::cast(std::move(*sequences)));
-    }
-    return AnyDescriptor(py::cast(self.descriptor()));
-  });
+      whole("feature_channel_count"), py::arg("batch_size") = py::none(),
+      R"pbdoc(
+        Sequences of these lengths: (batch, time, features); the longest one
+        gives the time.
+
+        Args:
+            sequence_lengths: time steps of each sequence, 1 or more.
+            sorted_sequences: is no length above the one before?
+            feature_channel_count: features of each step.
+            batch_size: how many sequences there are, as a check; None: as many
+                as lengths.
+            data: an array, which is copied; at most one of data and initializer
+                is given.
+            initializer: random values; see Tensor().
+            name: for messages and files.
+
+        Raises:
+            ShapeError: another number of lengths, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: a length below 1, lengths that are not sorted,
+                several contents.
+
+        Example:
+            >>> tg.Tensor.sequences([5, 3], True, 4).shape
+            (2, 5, 4)
+      )pbdoc");
+  tensor.def_property_readonly(
+      "descriptor",
+      [](const Tensor& self) {
+        if (auto sequences = self.sequence_descriptor()) {
+          return AnyDescriptor(py::cast(std::move(*sequences)));
+        }
+        return AnyDescriptor(py::cast(self.descriptor()));
+      },
+      R"pbdoc(
+        Shape and type as one value; of sequences with their lengths.
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

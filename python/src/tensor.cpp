@@ -84,8 +84,23 @@ TensorData data_of(const py::buffer& buffer, bool is_writable) {
 
 void bind_tensor_data(py::module_& m) {
   Handle<TensorData>(m, "TensorData",
-                     "Host memory of an array, without a copy; keeps the "
-                     "array alive.")
+                     R"pbdoc(
+        Memory of an array, without a copy, in ML Compute's way; it keeps the
+        array alive. Arrays themselves are taken wherever it is.
+
+        Args:
+            buffer: a writable, contiguous array of one of the data types, or
+                another object with a buffer.
+
+        Raises:
+            InvalidArgument: it is not contiguous or not writable.
+            DTypeError: an array of another type.
+
+        Example:
+            >>> data = tg.mlcompute.TensorData(np.zeros((2, 3), np.float32))
+            >>> data.length
+            24
+      )pbdoc")
       .def(py::init([](const py::buffer& buffer) {
              return data_of(buffer, /*is_writable=*/true);
            }),
@@ -95,7 +110,22 @@ void bind_tensor_data(py::module_& m) {
           [](const py::buffer& buffer) {
             return data_of(buffer, /*is_writable=*/false);
           },
-          py::arg("buffer"), "Wraps memory that the library must not write.")
+          py::arg("buffer"),
+          R"pbdoc(
+        Memory that is only read.
+
+        Args:
+            buffer: a contiguous array, or another object with a buffer, such as
+                bytes.
+
+        Raises:
+            InvalidArgument: it is not contiguous.
+            DTypeError: an array of another type than the data types.
+
+        Example:
+            >>> tg.mlcompute.TensorData.immutable(b"abc").bytes
+            array([97, 98, 99], dtype=uint8)
+      )pbdoc")
       .def_property_readonly(
           "bytes",
           [](const py::object& self) {
@@ -103,12 +133,15 @@ void bind_tensor_data(py::module_& m) {
             const auto size = static_cast<std::int64_t>(data.length);
             return view({data.bytes, data.length}, {{size}, DataType::UInt8},
                         self, !data.is_immutable);
-          })
-      .def_property_readonly("length",
-                             [](const TensorData& self) { return self.length; })
-      .def_property_readonly("is_immutable", [](const TensorData& self) {
-        return self.is_immutable;
-      });
+          },
+          "A view of the memory as uint8.")
+      .def_property_readonly(
+          "length", [](const TensorData& self) { return self.length; },
+          "Bytes of the memory.")
+      .def_property_readonly(
+          "is_immutable",
+          [](const TensorData& self) { return self.is_immutable; },
+          "Is it only read?");
 }
 
 // The tail of every constructor of Tensor.
@@ -125,17 +158,43 @@ void bind_tensor_data(py::module_& m) {
   name, Contents { data, fill, initializer, batch_axis }
 
 void bind_tensor_class(py::module_& m) {
-  Handle<Tensor> tensor(
-      m, "Tensor",
-      "A named, typed array that graphs are wired with. It may hold data on "
-      "the host, on a device, or neither (an intermediate result).\n\n"
-      "data: contents, copied; fill: one value everywhere; "
-      "initializer: random values from the platform's seed. batch_axis, "
-      "for inputs and labels: the axis whose size is the batch or a whole "
-      "multiple of it; None when the tensor is the same at any batch size. "
-      "Sequences know their batch: axis 0. "
-      "Raises ShapeError on a size below 1, DTypeError when data has another "
-      "type, InvalidArgument on an axis that is not there.");
+  Handle<Tensor> tensor(m, "Tensor",
+                        R"pbdoc(
+        A named, typed array that graphs are wired with: an input, a label, a
+        parameter, a constant, or the result of a node.
+
+        Operators and methods of results add nodes to their graph, with NumPy's
+        meaning: see docs/expressions.md. Values are read by numpy().
+
+        Args:
+            shape: sizes of 1 or more; one size may be given as a number.
+            data_type: "float32", "bfloat16", "float16", "int64", "int32",
+                "int8", "uint8" or "boolean", or a dtype of NumPy.
+            descriptor: in place of shape and data_type.
+            name: for messages, files and tensor(); "": "data" and the id.
+            data: an array, which is copied; at most one of data, fill and
+                initializer is given.
+            fill: a number for all elements.
+            initializer: random values from the seed: "uniform",
+                "glorot_uniform", "xavier", "he_uniform", "he_normal" or
+                "orthogonal".
+            batch_axis: of inputs and labels, the axis whose size is the batch,
+                or a multiple of it; None: the tensor is the same at any batch
+                size.
+
+        Raises:
+            ShapeError: a size below 1, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: an axis that is not there, several contents.
+
+        Example:
+            >>> x = tg.Tensor((8, 4), name="x")
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+            >>> ((h - h.mean(axis=0)) * 0.5).shape
+            (8, 2)
+            >>> filled = tg.Tensor((2, 2), data=[[1, 2], [3, 4]])
+      )pbdoc");
   // Before its base, which would forget the lengths.
   tensor.def(py::init([](const SequenceDescriptor& descriptor,
                          TRAINGRAPH_TENSOR_PARAMETERS) {
@@ -166,8 +225,30 @@ void bind_tensor_class(py::module_& m) {
           whole("width"), whole("height"), whole("feature_channel_count"),
           whole("batch_size"), py::arg("data_type") = DataType::Float32,
           TRAINGRAPH_TENSOR_ARGUMENTS,
-          "A tensor of shape (batch_size, feature_channel_count, height, "
-          "width).")
+          R"pbdoc(
+        A tensor (batch_size, feature_channel_count, height, width).
+
+        Args:
+            width: pixels of a row.
+            height: rows.
+            feature_channel_count: channels.
+            batch_size: images.
+            data_type: as in Tensor().
+            name: likewise.
+            data: likewise.
+            fill: likewise.
+            initializer: likewise.
+            batch_axis: likewise.
+
+        Raises:
+            ShapeError: a size below 1, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: an axis that is not there, several contents.
+
+        Example:
+            >>> tg.Tensor.image(32, 24, 3, batch_size=8).shape
+            (8, 3, 24, 32)
+      )pbdoc")
       .def_static(
           "random",
           [](Shape shape, RandomInitializerType initializer,
@@ -181,29 +262,54 @@ void bind_tensor_class(py::module_& m) {
           py::arg("shape"), py::arg("initializer"), py::kw_only(),
           whole("fan_in") = 0, whole("fan_out") = 0, py::arg("gain") = 1.0,
           py::arg("name") = "", whole("batch_axis") = 0,
-          "Random values from the platform's seed, times gain. fan_in, "
-          "fan_out: "
-          "0 derives them from the shape, (out, in, ...); for He's "
-          "initializers "
-          "by the outputs give fan_in the fan of the outputs.");
+          R"pbdoc(
+        A float32 tensor of random values, from the seed.
+
+        Args:
+            shape: sizes.
+            initializer: "uniform", "glorot_uniform", "xavier", "he_uniform",
+                "he_normal" or "orthogonal".
+            fan_in: how many elements go into one of the result; 0: by the
+                shape, (out, in, ...). He's initializers go by it; give the fan
+                of the outputs for the variance to be that of gradients.
+            fan_out: likewise of the outputs.
+            gain: what the values are multiplied by.
+            name: for messages and files.
+            batch_axis: as in Tensor().
+
+        Raises:
+            ShapeError: a size below 1.
+            InvalidArgument: no such initializer, a fan below 0.
+
+        Example:
+            >>> weights = tg.Tensor.random((2, 4), "he_normal", name="weights")
+            >>> weights.has_data
+            True
+      )pbdoc");
   bind_sequence_tensors(tensor);
   bind_optimizer_data(tensor);
   bind_quantization(tensor);
   bind_tensor_arrays(tensor);
   bind_expressions(tensor);
   tensor
-      .def_property_readonly("tensor_id", never_waits(&Tensor::tensor_id),
-                             "Unique in the process.")
-      .def_property_readonly("shape",
-                             [](const Tensor& self) { return self.shape(); })
       .def_property_readonly(
-          "data_type", [](const Tensor& self) { return self.data_type(); })
+          "tensor_id", never_waits(&Tensor::tensor_id),
+          "A number that no other tensor of the process has.")
+      .def_property_readonly(
+          "shape", [](const Tensor& self) { return self.shape(); },
+          "Sizes of its axes.")
+      .def_property_readonly(
+          "data_type", [](const Tensor& self) { return self.data_type(); },
+          "The type of its elements.")
       .def_property_readonly("batch_axis", never_waits(&Tensor::batch_axis),
-                             "The axis that follows the batch size where the "
-                             "tensor is an input or a label, as it was given.")
-      .def_property(
-          "name", &Tensor::name, &Tensor::set_name,
-          "The tensor's name; \"data\" and the id unless it was given one.")
+                             R"pbdoc(
+        The axis that follows the batch size where the tensor is an input or a
+        label, as it was given; None: it is the same at any batch size.
+      )pbdoc")
+      .def_property("name", &Tensor::name, &Tensor::set_name,
+                    R"pbdoc(
+        The name; "data" and the id unless it was given one.
+      )pbdoc")
       .def(
           "set_data",
           [](const Tensor& self, const ArrayLike& data) {
@@ -213,21 +319,48 @@ void bind_tensor_class(py::module_& m) {
             without_gil([&] { self.set_data(bytes); });
           },
           py::arg("data"),
-          "Gives the tensor a value, wherever it is held: a parameter's copy "
-          "on "
-          "a device gets it between two executions; an input's counts as bound "
-          "by every graph that declares it, a constant's from the next "
-          "execution on. Raises ShapeError, DTypeError; StateError for results "
-          "of nodes.")
-      .def_property_readonly("device", &Tensor::device,
-                             "Device that holds a copy, or None.")
+          R"pbdoc(
+        Gives the tensor a value, wherever it is held.
+
+        A parameter's copy on a device gets it between two executions, an
+        input's counts as bound by every graph that declares it, a constant's
+        from the next execution on.
+
+        Args:
+            data: an array of the tensor's shape, which is copied.
+
+        Raises:
+            ShapeError: another shape.
+            DTypeError: a type that does not convert.
+            StateError: the tensor is a result of a node.
+
+        Example:
+            >>> filled.set_data(np.eye(2))
+            >>> filled.numpy()
+            array([[1., 0.],
+                   [0., 1.]], dtype=float32)
+      )pbdoc")
+      .def_property_readonly(
+          "device", &Tensor::device,
+          "The device that holds a copy; None: no device does.")
       .def_property_readonly("has_valid_numerics", &Tensor::has_valid_numerics,
-                             "No NaN and no infinity in the newest values; "
-                             "True without any.");
+                             R"pbdoc(
+        Is no element of the newest values NaN or infinite? True without any.
+      )pbdoc");
   tensor
       .def("synchronize_data", &Tensor::synchronize_data,
-           "Device to host; waits for work in flight. Raises StateError when "
-           "no device holds the tensor.")
+           R"pbdoc(
+        Copies the device's values to the host; waits for work in flight.
+
+        numpy() reads the newest values without it.
+
+        Raises:
+            StateError: no device holds the tensor.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> weights.synchronize_data()
+      )pbdoc")
       .def(
           "copy_data_from_device_memory",
           [](const Tensor& self, const HostArray& out) {
@@ -241,8 +374,21 @@ void bind_tensor_class(py::module_& m) {
             });
           },
           py::arg("out"),
-          "Device to `out`, which has the tensor's type and shape. Raises "
-          "DTypeError, ShapeError, StateError.")
+          R"pbdoc(
+        Copies the device's values to an array.
+
+        Args:
+            out: a writable array of the tensor's shape and type.
+
+        Raises:
+            StateError: no device holds the tensor.
+            ShapeError: another shape.
+            DTypeError: another type.
+
+        Example:
+            >>> weights = np.empty((2, 4), np.float32)
+            >>> training.tensor("fc.weights").copy_data_from_device_memory(weights)
+      )pbdoc")
       .def(
           "bind_and_write_data",
           [](const Tensor& self, const DataLike& data,
@@ -261,8 +407,22 @@ void bind_tensor_class(py::module_& m) {
             write(bytes);
           },
           py::arg("data"), py::arg("device"),
-          "set_data(); ML Compute's name. It reaches the device at once when "
-          "that holds the tensor, else when a graph is compiled for it.")
+          R"pbdoc(
+        ML Compute's name of set_data().
+
+        Args:
+            data: an array of the tensor's shape, which is copied.
+            device: gets it at once when it holds the tensor, else when a graph
+                is compiled for it.
+
+        Raises:
+            ShapeError: another shape.
+            DTypeError: a type that does not convert.
+            StateError: the tensor is a result of a node.
+
+        Example:
+            >>> filled.bind_and_write_data(np.ones((2, 2)), "cpu")
+      )pbdoc")
       .def("__reduce_ex__", &refuse_copy, py::arg("protocol"))
       .def("__eq__",
            [](const Tensor& self, const py::object& other) {
@@ -286,7 +446,26 @@ void bind_tensor(py::module_& m) {
   bind_tensor_data(m);
   bind_tensor_class(m);
   Handle<TensorParameter>(m, "TensorParameter",
-                          "A tensor that an optimizer may change.")
+                          R"pbdoc(
+        A tensor that an optimizer may change, in ML Compute's way.
+
+        Layers make those of their parameters; TrainingGraph's
+        set_training_tensor_parameters() takes others.
+
+        Args:
+            tensor: of floats.
+            optimizer_data: arrays that the optimizer's buffers begin with, in
+                its order; None: zeros.
+
+        Raises:
+            DTypeError: the tensor is not of floats.
+
+        Example:
+            >>> image = tg.Tensor((8, 4), fill=0, batch_axis=None)
+            >>> parameter = tg.mlcompute.TensorParameter(image)
+            >>> parameter.is_updatable
+            True
+      )pbdoc")
       .def(py::init([](const Tensor& tensor,
                        const std::optional<std::vector<DataLike>>& data) {
              const ReadList list(data.value_or(std::vector<DataLike>()),
@@ -296,20 +475,64 @@ void bind_tensor(py::module_& m) {
            }),
            py::arg("tensor"), py::arg("optimizer_data") = py::none())
       .def_property_readonly(
-          "tensor", [](const TensorParameter& self) { return self.tensor(); })
+          "tensor", [](const TensorParameter& self) { return self.tensor(); },
+          "The tensor.")
       .def_property("is_updatable", &TensorParameter::is_updatable,
                     &TensorParameter::set_updatable,
-                    "Read by compile(): graphs that were compiled before "
-                    "refuse to train on (StateError) until they are compiled "
-                    "again.");
-  BoundClass<Platform>(m, "Platform",
-                       "Global random seed of initializers and dropout.")
-      .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))
+                    R"pbdoc(
+        Is it trained? Read by compile(): graphs that were compiled before
+        refuse to train on, with a StateError, until they are compiled again.
+      )pbdoc");
+  BoundClass<Platform>(m, "Platform", R"pbdoc(
+        ML Compute's place of the seed of initializers and dropout.
+
+        Example:
+            >>> tg.mlcompute.Platform.set_rng_seed(0)
+      )pbdoc")
+      .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"),
+                  R"pbdoc(
+        Seeds initial values of parameters and dropout masks: those of layers
+        and graphs that are made from now on.
+
+        Args:
+            seed: any integer of 64 bits.
+
+        Raises:
+            InvalidArgument: a larger one.
+
+        Example:
+            >>> tg.mlcompute.Platform.set_rng_seed(0)
+      )pbdoc")
       .def_static("rng_seed", &Platform::rng_seed,
-                  "The seed that was set last; None until one was.");
+                  R"pbdoc(
+        The seed that was set last.
+
+        Returns:
+            None until one was.
+
+        Example:
+            >>> tg.mlcompute.Platform.set_rng_seed(5)
+            >>> tg.mlcompute.Platform.rng_seed()
+            5
+      )pbdoc");
   m.def("set_seed", &Platform::set_rng_seed, whole("seed"),
-        "Seeds initial values of parameters and dropout masks: those of layers "
-        "and graphs that are made from now on.");
+        R"pbdoc(
+        Seeds initial values of parameters and dropout masks: those of layers
+        and graphs that are made from now on.
+
+        Args:
+            seed: any integer of 64 bits.
+
+        Raises:
+            InvalidArgument: a larger one.
+
+        Example:
+            >>> tg.set_seed(0)
+            >>> first = tg.Tensor.random((2, 4), "uniform").numpy()
+            >>> tg.set_seed(0)
+            >>> bool((tg.Tensor.random((2, 4), "uniform").numpy() == first).all())
+            True
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

@@ -38,11 +38,11 @@ Array typed(const py::array& values, const DTypeOrNone& dtype,
 
 void bind_tensor_arrays(Handle<Tensor>& tensor) {
   tensor
-      .def_property_readonly(
-          "data", &newest_data,
-          "numpy(), read-only: a copy of the newest values, of one moment; "
-          "None when there are none. set_data() writes. Of bfloat16 it takes "
-          "ml_dtypes; else DTypeError.")
+      .def_property_readonly("data", &newest_data,
+                             R"pbdoc(
+        numpy(), read-only; None when there are no values. set_data() writes.
+        Raises DTypeError for bfloat16 where ml_dtypes is not there.
+      )pbdoc")
       .def_property_readonly("has_data", &Tensor::has_data,
                              "Is there a value, on the host or on a device?")
       .def(
@@ -51,11 +51,27 @@ void bind_tensor_arrays(Handle<Tensor>& tensor) {
             return typed(newest(self), dtype);
           },
           py::arg("dtype") = py::none(),
-          "A copy of the newest values: the device's, waiting for work in "
-          "flight, or the host's; as `dtype`, or of the tensor's own type. "
-          "Values of bfloat16 are an array of ml_dtypes, and without that "
-          "package a DTypeError, unless a dtype is asked for. Raises "
-          "StateError when neither has any.")
+          R"pbdoc(
+        A copy of the newest values, of one moment.
+
+        They are those of the device, after the work in flight, or of the host.
+
+        Args:
+            dtype: NumPy's type of the copy; None: the tensor's own, which for
+                bfloat16 is the one of ml_dtypes.
+
+        Returns:
+            An array of the tensor's shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: bfloat16 without a dtype, and ml_dtypes is not there.
+
+        Example:
+            >>> filled.numpy()
+            array([[1., 2.],
+                   [3., 4.]], dtype=float32)
+      )pbdoc")
       .def(
           "__array__",
           [](const Tensor& self, const DTypeOrNone& dtype, const ArrayCopy& c) {

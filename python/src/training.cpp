@@ -20,42 +20,148 @@ using Inference = Handle<InferenceGraph, CompiledGraph>;
 // Before calls that wait while they hold the graph's lock, synchronize() waits
 // without it: signal handlers run within a wait and may use the graph.
 
-constexpr const char* kExecuteDoc =
-    "Forward, loss, gradient and, with an optimizer, update.\n\n"
-    "Data is name -> array of the declared shape, or of fewer samples on the "
-    "batch axis, of all arrays as many: arrays with any strides and byte "
-    "order, lists, data frames. "
-    "Other types than the declared one convert as docs/data.md says, or are "
-    "DTypeError. It is copied, and checked before anything is enqueued; it "
-    "counts for this call alone; what is not given is what "
-    "bind_and_write_data() bound last, or the tensor's host data, else "
-    "InvalidArgument. skip_writing_input_data_to_device: ignores the data of "
-    "this call. "
-    "batch_size 0 is that of the data; the compiled one, when no data is "
-    "given. outputs_data: writable arrays that "
-    "receive declared outputs. synchronous: waits and raises the run's error. "
-    "Raises ShapeError, DTypeError, InvalidArgument, StateError.";
-constexpr const char* kForwardDoc =
-    "Forward only; without data, on what is bound. forward_for_inference: "
-    "dropout off, running statistics; bound labels count when the call is "
-    "given "
-    "no data at all. Otherwise as execute().";
-constexpr const char* kGradientDoc =
-    "Gradients of the last forward. Raises StateError without one.\n\n"
-    "accumulate: joins those that wait for the update, with "
-    "compile(accumulate_gradients=True). True: so that the update is that of "
-    "one batch of all samples, as the losses' reduction says; InvalidArgument "
-    "where that is neither of the others. \"sum\": adds them. \"mean\": has "
-    "their mean, each pass counting by its samples. The first pass after an "
-    "update replaces, as each does without.";
-constexpr const char* kUpdateDoc =
-    "Applies the gradients. Raises StateError without gradients or optimizer.";
+constexpr const char* kExecuteDoc = R"pbdoc(
+        A whole step: forward, loss, gradient and, with an optimizer, update.
 
-Execution execute(TrainingGraph& self, const Arrays& inputs_data,
-                  const Arrays& labels_data, const Arrays& weights_data,
-                  std::int64_t batch_size, bool skip_writing, bool synchronous,
-                  bool profiling, bool for_inference, bool per_layer,
-                  const StepHandler& handler, const Outputs& outputs_data) {
+        It returns when the work is enqueued. Data is copied and checked before
+        that, and counts for this call alone.
+
+        Args:
+            inputs_data: arrays by name, of the declared shapes or with fewer
+                samples, as many in all of them: NumPy's with any strides and
+                byte order, lists, data frames, tensors of other libraries.
+                Other types than the declared ones convert as docs/data.md says.
+                None, and for names that are missing: what bind_and_write_data()
+                bound last, or what the tensors hold.
+            loss_labels_data: labels, likewise.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run, the first ones of the data; 0: as
+                many as the data has, and the compiled number without data.
+            skip_writing_input_data_to_device: ignores the data of this call.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            forward_for_inference: runs forward and loss in inference form, and
+                trains nothing.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over, on a
+                thread of the device.
+            outputs_data: writable arrays by the names of declared outputs,
+                which receive them; keep them until the end.
+
+        Returns:
+            The Execution. Its result() waits, and has the loss and outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> result = training.execute({"x": points}, {"y": targets}).result()
+            >>> result.outputs["h"].shape
+            (8, 2)
+            >>> half = training.execute({"x": points[:4]}, {"y": targets[:4]})
+            >>> half.result().outputs["h"].shape
+            (4, 2)
+      )pbdoc";
+constexpr const char* kForwardDoc = R"pbdoc(
+        The forward pass and the losses; execute_gradient() comes next.
+
+        Args:
+            inputs_data: arrays by name, as execute() takes them.
+            loss_labels_data: labels, likewise.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run; 0: as many as the data has.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            forward_for_inference: dropout is off and normalizations take their
+                running statistics; no gradient pass can follow. Bound labels
+                count when the call is given no data at all.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+            outputs_data: writable arrays that receive declared outputs.
+
+        Returns:
+            The Execution; its result() has the loss and outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> forward.result().has_loss
+            True
+      )pbdoc";
+constexpr const char* kGradientDoc = R"pbdoc(
+        The gradient pass of the last forward pass.
+
+        Afterwards gradients can be read and changed: see gradient(), gradients
+        and set_gradient_data().
+
+        Args:
+            accumulate: what happens to gradients that wait for the update.
+                False: they are replaced. "sum": these are added. "mean": their
+                mean, each pass counting by its samples. True: "sum" or "mean",
+                as the losses' reduction says, so that the update is that of one
+                batch of all samples. The first pass after an update always
+                replaces. For graphs with compile(accumulate_gradients=True).
+            batch_size: samples; 0: those of the forward pass.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+            outputs_data: writable arrays that receive declared outputs.
+
+        Returns:
+            The Execution.
+
+        Raises:
+            StateError: no forward pass waits for it; the graph is not compiled.
+            InvalidArgument: accumulate is True and the losses have no one
+                reduction; the graph has no room for it.
+
+        Example:
+            >>> training.compile("cpu", accumulate_gradients=True)
+            >>> for half in (slice(4), slice(4, 8)):
+            ...     batch = {"x": points[half]}, {"y": targets[half]}
+            ...     forward = training.execute_forward(*batch)
+            ...     gradient = training.execute_gradient(accumulate=True)
+            >>> update = training.execute_optimizer_update()
+      )pbdoc";
+constexpr const char* kUpdateDoc = R"pbdoc(
+        The optimizer's update with the gradients of the last gradient pass.
+
+        Args:
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+
+        Returns:
+            The Execution.
+
+        Raises:
+            StateError: there are no gradients, or no optimizer.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradients[:] *= 0.5
+            >>> update = training.execute_optimizer_update()
+      )pbdoc";
+
+Execution execute_step(TrainingGraph& self, const Arrays& inputs_data,
+                       const Arrays& labels_data, const Arrays& weights_data,
+                       std::int64_t batch_size, bool skip_writing,
+                       bool synchronous, bool profiling, bool for_inference,
+                       bool per_layer, const StepHandler& handler,
+                       const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;
   };
@@ -169,9 +275,9 @@ void bind_execute(Training& graph) {
   const py::arg_v inference = py::arg("forward_for_inference") = false;
   const py::arg_v skip = py::arg("skip_writing_input_data_to_device") = false;
   graph
-      .def("execute", &execute, inputs, labels, weights, py::kw_only(), batch,
-           skip, synchronous, profiling, inference, per_layer, handler, outputs,
-           kExecuteDoc)
+      .def("execute", &execute_step, inputs, labels, weights, py::kw_only(),
+           batch, skip, synchronous, profiling, inference, per_layer, handler,
+           outputs, kExecuteDoc)
       .def("execute_forward", &execute_forward, inputs, labels, weights,
            py::kw_only(), batch, synchronous, profiling, inference, per_layer,
            handler, outputs, kForwardDoc)
@@ -240,40 +346,185 @@ void bind_gradients(Training& graph) {
                 without_gil([&] { return self.gradient_tensor(input); }));
           },
           py::arg("input"),
-          "Gradient of an input tensor, or None when it is not computed. "
-          "Read it with numpy().")
+          R"pbdoc(
+        The gradient of an input, which its numpy() reads after a run.
+
+        Args:
+            input: an input of the graph.
+
+        Returns:
+            A tensor of its shape, or None when it is not computed: see
+            compile(compute_all_gradients=True).
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.compile("cpu", compute_all_gradients=True)
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradient_tensor(x).numpy().shape
+            (8, 4)
+      )pbdoc")
       .def("incoming_gradients", &TrainingGraph::incoming_gradients,
            py::arg("layer"),
-           "Gradients of the layer's results, which its gradient reads.")
+           R"pbdoc(
+        Gradients of a layer's results, which its gradient reads.
+
+        Args:
+            layer: a layer of the graph.
+
+        Returns:
+            Those that can be read after a run, in the order of its results:
+            with compile(debug_layers=True) those of layers that have
+            is_debugging_enabled.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> dense = graph.layers[0]
+            >>> dense.is_debugging_enabled = True
+            >>> training.compile("cpu", debug_layers=True)
+            >>> [tensor.shape for tensor in training.incoming_gradients(dense)]
+            [(8, 2)]
+      )pbdoc")
       .def("outgoing_gradients", &TrainingGraph::outgoing_gradients,
            py::arg("layer"),
-           "Gradients of the layer's sources, which its gradient writes.")
+           R"pbdoc(
+        Gradients of a layer's sources, which its gradient writes.
+
+        Args:
+            layer: a layer of the graph.
+
+        Returns:
+            Those that can be read after a run, in the order of its sources; see
+            incoming_gradients() and compile(compute_all_gradients=True).
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.compile("cpu", compute_all_gradients=True)
+            >>> dense = graph.layers[0]
+            >>> [tensor.shape for tensor in training.outgoing_gradients(dense)]
+            [(8, 4)]
+      )pbdoc")
       .def("source_gradient_tensors", &TrainingGraph::source_gradient_tensors,
            py::arg("layer"),
-           "ML Compute's name of incoming_gradients: the sources of the "
-           "gradient.")
+           R"pbdoc(
+        ML Compute's name of incoming_gradients(): the gradient's sources.
+
+        Args:
+            layer: a layer of the graph.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.source_gradient_tensors(graph.layers[0])
+            []
+      )pbdoc")
       .def("result_gradient_tensors", &TrainingGraph::result_gradient_tensors,
            py::arg("layer"),
-           "ML Compute's name of outgoing_gradients: the results of the "
-           "gradient.")
+           R"pbdoc(
+        ML Compute's name of outgoing_gradients(): the gradient's results.
+
+        Args:
+            layer: a layer of the graph.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.result_gradient_tensors(graph.layers[0])
+            []
+      )pbdoc")
       .def("gradient", &gradient, py::arg("parameter"),
-           "The raw gradient of a parameter on the device: a writable view, to "
-           "be edited between execute_gradient and execute_optimizer_update. "
-           "Waits for work in flight. Valid until the next gradient pass.")
+           R"pbdoc(
+        The gradient of a parameter on the device, to be read and changed.
+
+        Between execute_gradient() and execute_optimizer_update(), that is.
+        Waits for work in flight.
+
+        Args:
+            parameter: one of the trained parameters.
+
+        Returns:
+            A writable view of its shape, valid until the next gradient pass.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph.
+            UnsupportedError: the host does not see the device's memory:
+                gradient_data() copies.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> weights = training.tensor("fc.weights")
+            >>> training.gradient(weights).clip(-1, 1).shape
+            (2, 4)
+      )pbdoc")
       .def_property_readonly("gradients", &gradients,
-                             "All parameter gradients as one writable vector, "
-                             "in the order of `parameters`; each starts at a "
-                             "multiple of 64 bytes.")
+                             R"pbdoc(
+        All gradients of parameters as one writable vector on the device, in the
+        order of `parameters`; each starts at a multiple of 64 bytes, and zeros
+        are between them. Raises StateError unless execute_forward() and
+        execute_gradient() ran, UnsupportedError for graphs that are linked.
+      )pbdoc")
       .def("gradient_data", &gradient_data, py::arg("parameter"),
            py::arg("layer") = py::none(),
-           "A copy of the raw gradient of a parameter, on any device; with "
-           "`layer`, of a parameter of that layer.")
+           R"pbdoc(
+        A copy of the gradient of a parameter, on any device.
+
+        Args:
+            parameter: one of the trained parameters.
+            layer: a layer that has to have it, as in ML Compute; None: any.
+
+        Returns:
+            A float32 array of its shape.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph, or of another
+                layer.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradient_data(training.tensor("fc.biases")).shape
+            (2,)
+      )pbdoc")
       .def("set_gradient_data", &set_gradient_data, py::arg("parameter"),
            py::arg("values"),
-           "Copies float32 values to the raw gradient of a parameter, on any "
-           "device: between execute_gradient and execute_optimizer_update.")
+           R"pbdoc(
+        Replaces the gradient of a parameter, on any device.
+
+        Between execute_gradient() and execute_optimizer_update(), that is.
+
+        Args:
+            parameter: one of the trained parameters.
+            values: an array of its shape; it becomes float32.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph.
+            ShapeError: the array has another shape.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> biases = training.tensor("fc.biases")
+            >>> training.set_gradient_data(biases, [0, 0])
+            >>> training.gradient_data(biases)
+            array([0., 0.], dtype=float32)
+      )pbdoc")
       .def_property_readonly("parameters", &TrainingGraph::parameters,
-                             "Trained parameters in order.");
+                             R"pbdoc(
+        The trained parameters, in the order of `gradients`. Raises StateError
+        before compile.
+      )pbdoc");
 }
 
 void compile_optimizer(TrainingGraph& self, const OptimizerPtr& optimizer) {
@@ -306,36 +557,174 @@ void bind_optimizer_methods(Training& graph) {
             return OptimizerOrNone(optimizer ? py::cast(optimizer)
                                              : py::object(py::none()));
           },
-          "The optimizer that the graph has; None where none was given.")
-      .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"))
+          R"pbdoc(
+        The optimizer that the graph has; None where none was given.
+      )pbdoc")
+      .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"),
+           R"pbdoc(
+        No gradient goes through these tensors; layers before them do not train.
+
+        Args:
+            tensors: results of nodes, or inputs, of the graph.
+
+        Raises:
+            InvalidArgument: a tensor of no node of the graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> frozen = graph.node(tg.layers.FullyConnected(3), x)
+            >>> h = graph.node(tg.layers.FullyConnected(2, name="head"), frozen)
+            >>> training = tg.TrainingGraph([graph], h.mean())
+            >>> training.add_inputs({"x": x})
+            >>> training.stop_gradient([frozen])
+            >>> training.compile("cpu")
+            >>> [parameter.name for parameter in training.parameters]
+            ['head.weights', 'head.biases']
+      )pbdoc")
       .def("set_training_tensor_parameters",
            &TrainingGraph::set_training_tensor_parameters,
            py::arg("parameters"),
-           "Input tensors that the optimizer trains as well.")
+           R"pbdoc(
+        Input tensors that the optimizer trains as well.
+
+        Args:
+            parameters: TensorParameters of tensors that hold values; they are
+                not declared as inputs.
+
+        Raises:
+            StateError: the graph is compiled.
+
+        Example:
+            >>> image = tg.Tensor((8, 4), fill=0, name="image", batch_axis=None)
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), image)
+            >>> sgd = tg.optimizers.SGD(0.1)
+            >>> training = tg.TrainingGraph([graph], h.mean(), sgd)
+            >>> trained = tg.mlcompute.TensorParameter(image)
+            >>> training.set_training_tensor_parameters([trained])
+            >>> training.compile("cpu")
+            >>> "image" in [parameter.name for parameter in training.parameters]
+            True
+      )pbdoc")
       .def("set_parameter_groups", &TrainingGraph::set_parameter_groups,
            py::arg("groups"),
-           "What the optimizer does differently for some parameters; replaces "
-           "the groups. Of several groups with one parameter the last one "
-           "counts. Whichever optimizer is compiled has them. Raises "
-           "InvalidArgument, StateError after compile.")
+           R"pbdoc(
+        What the optimizer does differently for some parameters.
+
+        Args:
+            groups: ParameterGroups, which replace those that were set before.
+                Of several with one parameter the last one counts. Whichever
+                optimizer is compiled has them.
+
+        Raises:
+            InvalidArgument: a number out of range.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> biases = tg.parameters_of(graph, lambda _, p: len(p.shape) == 1)
+            >>> adam = tg.optimizers.AdamW(1e-3, regularization_scale=0.01)
+            >>> training = tg.TrainingGraph([graph], h.mean(), adam)
+            >>> training.set_parameter_groups(
+            ...     [tg.ParameterGroup(biases, weight_decay=0)]
+            ... )
+      )pbdoc")
       .def("set_gradient", &TrainingGraph::set_gradient, py::arg("parameter"),
            py::arg("gradient"),
-           "The gradient of `parameter` is `gradient`, a result of this shape "
-           "of a node of the graph, and not what autodiff finds. Raises "
-           "InvalidArgument, ShapeError; StateError after compile.")
+           R"pbdoc(
+        Replaces what autodiff finds as the gradient of a parameter.
+
+        Args:
+            parameter: a parameter that a node of the graph reads.
+            gradient: a result of a node of the graph, of its shape.
+
+        Raises:
+            InvalidArgument: another tensor.
+            ShapeError: the shapes differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> dense = tg.layers.FullyConnected(2)
+            >>> h = graph.node(dense, x)
+            >>> training = tg.TrainingGraph([graph], h.mean())
+            >>> training.set_gradient(dense.biases, h.max(axis=0))
+      )pbdoc")
       .def("allocate_user_gradient", &TrainingGraph::allocate_user_gradient,
            py::arg("tensor"),
-           "A tensor to write the gradient of a layer's result into; it is "
-           "added to what the graph itself contributes.")
+           R"pbdoc(
+        A tensor to write the gradient of a result into.
+
+        It is added to what the losses of the graph contribute; a graph without
+        a loss trains by these alone. bind_and_write_data() writes it.
+
+        Args:
+            tensor: a result of a node of the graph.
+
+        Returns:
+            A tensor of its shape.
+
+        Raises:
+            InvalidArgument: no result of a node.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> training = tg.TrainingGraph([graph], optimizer=tg.optimizers.SGD(1))
+            >>> training.add_inputs({"x": x})
+            >>> slope = training.allocate_user_gradient(h)
+            >>> training.compile("cpu")
+            >>> training.bind_and_write_data({"h": targets}, {"h": slope})
+      )pbdoc")
       .def("compile_optimizer", &compile_optimizer,
            py::arg("optimizer").none(false),
-           "Adds or replaces the optimizer; its buffers start with zeros.")
+           R"pbdoc(
+        Adds an optimizer to a compiled graph, or replaces the one it has.
+
+        Args:
+            optimizer: its buffers begin with zeros, or with what
+                Tensor.synchronize_optimizer_data() has kept.
+
+        Raises:
+            StateError: the graph is not compiled, or linked.
+            InvalidArgument: there is nothing that it could train.
+
+        Example:
+            >>> training.compile_optimizer(tg.optimizers.SGD(0.1))
+            >>> training.optimizer
+            <SGD learning_rate=0.1>
+      )pbdoc")
       .def("link", &link<TrainingGraph>, py::arg("graphs"),
-           "Joins sub-graphs compiled with link_graphs, this one being the "
-           "first in forward order. Graphs that read results of others run the "
-           "compiled batch size only. A graph's forward comes after those of "
-           "the graphs it reads, its gradient pass after those of the graphs "
-           "that read it; else StateError.")
+           R"pbdoc(
+        Joins graphs that read each other's results, this one being the first.
+
+        A graph's forward pass comes after those of the graphs it reads, its
+        gradient pass after those of the graphs that read it; else StateError.
+        Tensors in several of them share one buffer. Graphs that read results of
+        others run the compiled batch size only.
+
+        Args:
+            graphs: the others, in forward order.
+
+        Raises:
+            StateError: one was not compiled with link_graphs.
+            InvalidArgument: one is listed twice, they do not go together.
+
+        Example:
+            >>> first, second = tg.Graph(), tg.Graph()
+            >>> h = first.node(tg.layers.FullyConnected(3), x)
+            >>> z = second.node(tg.layers.FullyConnected(2), h)
+            >>> front = tg.TrainingGraph([first])
+            >>> back = tg.TrainingGraph([second], z.mean())
+            >>> front.add_inputs({"x": x})
+            >>> back.add_inputs({"h": h})
+            >>> for part in (front, back):
+            ...     part.compile("cpu", link_graphs=True)
+            >>> front.link([back])
+      )pbdoc")
       .def(
           "bind_optimizer_data",
           [](TrainingGraph& self, const std::vector<DataLike>& data,
@@ -349,36 +738,134 @@ void bind_optimizer_methods(Training& graph) {
             });
           },
           py::arg("data"), py::arg("parameter"), py::kw_only(),
-          py::arg("device_data") = py::none(), kBindOptimizerDataDoc);
+          py::arg("device_data") = py::none(),
+          R"pbdoc(
+        Gives the optimizer's buffers of a parameter new values.
+
+        Args:
+            data: one array for each buffer, in the optimizer's order; it does
+                not count with device_data.
+            parameter: one of the trained parameters.
+            device_data: buffers of a parameter of the same size, which are
+                copied on the device after the work enqueued so far; None: data.
+
+        Raises:
+            InvalidArgument: the optimizer does not train it, another number of
+                buffers.
+            ShapeError: another size.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> zeros = [np.zeros((2, 4)) for _ in weights.optimizer_data]
+            >>> training.bind_optimizer_data(zeros, weights)
+      )pbdoc");
 }
 
 }  // namespace
 
 void bind_training(py::module_& m) {
   Training training(m, "TrainingGraph",
-                    "A graph that compiles for a device and trains.");
-  training.def(
-      py::init([](const std::vector<Graph>& graphs,
-                  const std::optional<LossLike>& loss,
-                  const std::optional<OptimizerPtr>& optimizer) {
-        return TrainingGraph(graphs, to_losses(loss),
-                             optimizer.value_or(nullptr));
-      }),
-      py::arg("graph_objects"), py::arg("loss") = py::none(),
-      py::arg("optimizer") = py::none(),
-      "loss: a layer, which is applied to the last result of the last graph "
-      "object, or results that are to be minimized, by themselves or under "
-      "names; without it, losses are nodes or gradients come from the user.");
+                    R"pbdoc(
+        A graph that compiles for a device and trains.
+
+        In the order of use:
+
+        - declare: add_inputs(), add_outputs(), stop_gradient(),
+          set_parameter_groups(), set_training_tensor_parameters()
+        - compile(), then memory, report(), largest_batch()
+        - train: tg.fit(), or execute(); or its phases, execute_forward(),
+          execute_gradient() and execute_optimizer_update(), between which
+          gradient() and `gradients` are readable and writable
+        - measure: execute(per_layer_profiling=True), profile()
+        - keep: save(), restore(), state_dict(), load_state_dict(),
+          export_graph(), load()
+
+        Args:
+            graph_objects: graphs, whose parameters it shares with other graphs
+                that are made of them.
+            loss: a layer of tg.losses, which is applied to the last result of
+                the last graph; or scalar results that are minimized: one, a
+                list, or a mapping by names. None: losses are nodes of the
+                graphs, or gradients come from allocate_user_gradient().
+            optimizer: one of tg.optimizers; None: compile_optimizer() may add
+                it.
+
+        Raises:
+            InvalidArgument: a loss that is no result of these graphs.
+            DTypeError: a loss that is not of floats.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+            >>> training = tg.TrainingGraph(
+            ...     [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.01)
+            ... )
+            >>> training.add_inputs({"x": x}, {"y": y})
+            >>> training.add_outputs({"h": h})
+            >>> training.compile("cpu")
+            >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
+      )pbdoc");
+  training.def(py::init([](const std::vector<Graph>& graphs,
+                           const std::optional<LossLike>& loss,
+                           const std::optional<OptimizerPtr>& optimizer) {
+                 return TrainingGraph(graphs, to_losses(loss),
+                                      optimizer.value_or(nullptr));
+               }),
+               py::arg("graph_objects"), py::arg("loss") = py::none(),
+               py::arg("optimizer") = py::none());
   bind_execute(training);
   bind_gradients(training);
   bind_optimizer_methods(training);
   bind_training_state(training);
   bind_load(training);
   Inference inference(m, "InferenceGraph",
-                      "A graph that compiles and runs forward.");
+                      R"pbdoc(
+        A graph that compiles for a device and runs forward, in inference form:
+        dropout is off, normalizations take their running statistics.
+
+        It shares parameters with training graphs of the same graph objects on
+        the same device, and so runs with what they have learnt last.
+
+        Args:
+            graph_objects: the graphs.
+
+        Raises:
+            CallError: no list of graphs.
+
+        Example:
+            >>> inference = tg.InferenceGraph([graph])
+            >>> inference.add_inputs({"x": x})
+            >>> inference.add_outputs({"h": h})
+            >>> inference.compile("cpu")
+            >>> inference.execute({"x": points}).result().outputs["h"].shape
+            (8, 2)
+      )pbdoc");
   bind_load(inference);
   inference.def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
-      .def("link", &link<InferenceGraph>, py::arg("graphs"))
+      .def("link", &link<InferenceGraph>, py::arg("graphs"),
+           R"pbdoc(
+        Joins graphs that read each other's results, this one being the first.
+
+        Args:
+            graphs: the others, in forward order.
+
+        Raises:
+            StateError: one was not compiled with link_graphs.
+            InvalidArgument: one is listed twice, they do not go together.
+
+        Example:
+            >>> first, second = tg.Graph(), tg.Graph()
+            >>> h = first.node(tg.layers.ReLU(), x)
+            >>> z = second.node(tg.layers.Tanh(), h)
+            >>> front, back = tg.InferenceGraph([first]), tg.InferenceGraph([second])
+            >>> front.add_inputs({"x": x})
+            >>> back.add_inputs({"h": h})
+            >>> for part in (front, back):
+            ...     part.compile("cpu", link_graphs=True)
+            >>> front.link([back])
+      )pbdoc")
       .def("execute", &infer, py::arg("inputs_data") = py::none(),
            py::arg("loss_labels_data") = py::none(),
            py::arg("loss_label_weights_data") = py::none(), py::kw_only(),
@@ -388,8 +875,43 @@ void bind_training(py::module_& m) {
            py::arg("per_layer_profiling") = false,
            py::arg("completion_handler") = py::none(),
            py::arg("outputs_data") = py::none(),
-           "Forward in inference form. Arguments as "
-           "TrainingGraph.execute().");
+           R"pbdoc(
+        The forward pass, in inference form.
+
+        It returns when the work is enqueued. Data is copied and checked before
+        that, and counts for this call alone.
+
+        Args:
+            inputs_data: arrays by name, as TrainingGraph.execute() takes them.
+            loss_labels_data: labels of losses that are nodes of the graph.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run, the first ones of the data; 0: as
+                many as the data has, and the compiled number without data.
+            skip_writing_input_data_to_device: ignores the data of this call.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over, on a
+                thread of the device.
+            outputs_data: writable arrays by the names of declared outputs,
+                which receive them; keep them until the end.
+
+        Returns:
+            The Execution. Its result() waits, and has the outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> h = np.empty((8, 2), np.float32)
+            >>> execution = inference.execute({"x": points}, outputs_data={"h": h})
+            >>> execution.result().outputs["h"].shape
+            (8, 2)
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

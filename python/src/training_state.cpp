@@ -45,21 +45,25 @@ void bind_training_state(Handle<TrainingGraph, CompiledGraph>& graph) {
       .def_property("random_step", released(&TrainingGraph::random_step),
                     py::cpp_function(&set_random_step, py::is_method(graph),
                                      whole("value")),
-                    "Number of forward passes in training form so far; dropout "
-                    "depends on it.")
-      .def_property(
-          "loss_scale", &loss_scale, &set_loss_scale,
-          "What losses are multiplied by, with precision \"mixed_float16\"; "
-          "gradients that are read or written are without it. Starts at 65536, "
-          "doubles after 2000 updates in a row and halves when a gradient is "
-          "not finite: then the update changes nothing and is not counted by "
-          "Adam. A power of two from 2**-24 to 2**24, else InvalidArgument. "
-          "Waits for work in flight. StateError for graphs that have none.")
-      .def_property_readonly(
-          "skipped_steps", &skipped_steps,
-          "How many updates changed nothing since compile(), because of a "
-          "gradient that was not finite. Waits for work in flight. StateError "
-          "for graphs without a loss_scale.");
+                    R"pbdoc(
+        How many forward passes in training form there were; dropout depends on
+        it. Setting it raises InvalidArgument below 0.
+      )pbdoc")
+      .def_property("loss_scale", &loss_scale, &set_loss_scale,
+                    R"pbdoc(
+        What losses are multiplied by, with the precision "mixed_float16": a
+        power of two from 2**-24 to 2**24. It starts at 65536, doubles after
+        2000 updates in a row, and halves when a gradient is not finite: then
+        the update changes nothing, and Adam does not count it. Gradients that
+        are read or written are without it. Waits for work in flight. Raises
+        StateError for graphs that have none, InvalidArgument for other values.
+      )pbdoc")
+      .def_property_readonly("skipped_steps", &skipped_steps,
+                             R"pbdoc(
+        How many updates changed nothing since compile(), because a gradient was
+        not finite. Waits for work in flight. Raises StateError for graphs
+        without a loss_scale.
+      )pbdoc");
 }
 
 }  // namespace traingraph::python

@@ -21,11 +21,24 @@ std::string case_name(DataType type) {
   return std::string(to_string(type));
 }
 
-/// str() of a case is its name, so that it can be given back as a string.
-void print_by_name(const py::object& type) {
-  type.attr("__str__") = py::cpp_function(
-      [](const py::object& self) { return py::str(self.attr("name")); },
-      py::name("__str__"), py::is_method(type));
+/// A case is its name as text: str() gives it, and it is equal to it.
+void stand_for_names(const py::object& type) {
+  const auto def = [&](const char* name, auto&& function) {
+    type.attr(name) =
+        py::cpp_function(function, py::name(name), py::is_method(type));
+  };
+  const auto is_equal = [](const py::object& self, const py::object& other) {
+    if (PyUnicode_Check(other.ptr())) return self.attr("name").equal(other);
+    return py::int_(self).equal(other);
+  };
+  def("__str__",
+      [](const py::object& self) { return py::str(self.attr("name")); });
+  def("__eq__", [=](const py::object& self, const py::object& other) {
+    return is_equal(self, other);
+  });
+  def("__ne__", [=](const py::object& self, const py::object& other) {
+    return !is_equal(self, other);
+  });
 }
 
 template <class Enum>
@@ -40,7 +53,7 @@ void bind_enum(py::module_& m) {
   }
   // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
-  print_by_name(m.attr(Table::kName));
+  stand_for_names(m.attr(Table::kName));
 }
 
 void bind_data_type(py::module_& m) {
@@ -51,7 +64,7 @@ void bind_data_type(py::module_& m) {
   // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
   const py::object type = m.attr("DataType");
-  print_by_name(type);
+  stand_for_names(type);
   type.attr("dtype") = py::module_::import("builtins")
                            .attr("property")(py::cpp_function(
                                [](DataType self) { return to_dtype(self); },

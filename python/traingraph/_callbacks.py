@@ -15,6 +15,7 @@ from ._make_error import make_error
 from .errors import InvalidArgument, StateError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -31,7 +32,8 @@ class ReduceOnPlateau:
     """Multiplies the optimizer's rate when a metric no longer gets better.
 
     A callback of fit(). The optimizer has no schedule then: setting its rate is a
-    StateError with one. The rate is part of a checkpoint, what was counted is not.
+    StateError with one. The rate is part of a checkpoint; what was counted is in
+    state_dict(), for a run that goes on.
 
     Args:
         factor: what the rate is multiplied by, above 0 and below 1.
@@ -47,6 +49,7 @@ class ReduceOnPlateau:
 
     Example:
         >>> slower = tg.callbacks.ReduceOnPlateau(factor=0.5, patience=3)
+        >>> data = points, targets
         >>> history = tg.fit(training, data, epochs=2, callbacks=[slower])
     """
 
@@ -76,8 +79,15 @@ class ReduceOnPlateau:
         self._epochs = 0  # since the best one, or since the rate was reduced
 
     def __call__(self, epoch: Epoch) -> None:
-        """Looks at the metrics of an epoch. Raises InvalidArgument when the monitor
-        is not among them, StateError without an optimizer or with a schedule."""
+        """Looks at the metrics of an epoch, as fit() asks it to.
+
+        Args:
+            epoch: the epoch.
+
+        Raises:
+            InvalidArgument: the monitor is not among the metrics.
+            StateError: the graph has no optimizer, or one with a schedule.
+        """
         monitor = self._monitor
         if monitor is None:
             has_validation = "validation_loss" in epoch.metrics
@@ -102,6 +112,43 @@ class ReduceOnPlateau:
         if self._epochs >= self._patience:
             self._reduce(epoch.training)
             self._epochs = 0
+
+    def state_dict(self) -> dict[str, float]:
+        """Tells the best metric and the epochs since, for a run that goes on.
+
+        Returns:
+            Numbers that JSON has room for: best and epochs.
+
+        Example:
+            >>> sorted(slower.state_dict())
+            ['best', 'epochs']
+        """
+        return {"best": self._best, "epochs": self._epochs}
+
+    @checked
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Goes on from what state_dict() returned.
+
+        Args:
+            state: what that was.
+
+        Raises:
+            InvalidArgument: it has other names.
+            CallError: it is no mapping.
+
+        Example:
+            >>> slower.load_state_dict(slower.state_dict())
+        """
+        if set(state) != {"best", "epochs"}:
+            raise make_error(
+                InvalidArgument,
+                "this is no state of a plateau",
+                op="ReduceOnPlateau",
+                node="load_state_dict",
+                expected="best, epochs",
+                got=", ".join(map(str, state)) or "nothing",
+            )
+        self._best, self._epochs = float(state["best"]), int(state["epochs"])
 
     def _reduce(self, training: TrainingGraph) -> None:
         optimizer = training.optimizer
@@ -133,6 +180,7 @@ class MovingAverage:
 
     Example:
         >>> average = tg.callbacks.MovingAverage(decay=0.99)
+        >>> data = points, targets
         >>> history = tg.fit(training, data, on_update=average.update)
         >>> with average.apply(training):
         ...     scores = tg.evaluate(training, data)
@@ -143,17 +191,34 @@ class MovingAverage:
         require_number("MovingAverage", "decay", decay, least=0, below=1)
         require_count("MovingAverage", "every", every)
         self.values: Values = {}
-        """The averages by the names of state_dict(); to be kept with a checkpoint, and
-        given back to a new object."""
+        """The averages by the names of the parameters."""
         self._decay = decay
         self._every = every
-        self._updates = 0
 
     @checked
     def update(self, training: TrainingGraph) -> None:
-        """After each update of the parameters."""
-        self._updates += 1
-        if self.values and self._updates % self._every:
+        """Takes the parameters into the average; called after each update.
+
+        Args:
+            training: the graph.
+
+        Raises:
+            StateError: it is not compiled, or has no optimizer.
+            DTypeError: parameters are bfloat16, and ml_dtypes is not there.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> average.update(training)
+            >>> sorted(average.values)
+            ['fc.biases', 'fc.weights']
+        """
+        if training.optimizer is None:
+            raise StateError(
+                "[MovingAverage] there are no updates: expected a graph with an "
+                "optimizer."
+            )
+        updates = training.optimizer.time_step - 1  # a run that is resumed goes on
+        if self.values and updates % self._every:
             return
         state = training.state_dict()
         keep = np.float32(self._decay**self._every)
@@ -164,10 +229,53 @@ class MovingAverage:
             if average is not value:
                 average += (1 - keep) * (value - average)
 
+    def state_dict(self) -> Values:
+        """Copies the averages, for a run that goes on: np.savez() writes them.
+
+        Returns:
+            Name of a parameter -> array of float32.
+
+        Example:
+            >>> average.update(training)
+            >>> sorted(average.state_dict())
+            ['fc.biases', 'fc.weights']
+        """
+        return {name: value.copy() for name, value in self.values.items()}
+
+    @checked
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes on from what state_dict() returned.
+
+        Args:
+            state: name of a parameter -> array.
+
+        Raises:
+            CallError: it is no mapping.
+
+        Example:
+            >>> average.update(training)
+            >>> average.load_state_dict(average.state_dict())
+        """
+        self.values = {name: np.array(state[name], np.float32) for name in state}
+
     @checked
     def apply(self, training: TrainingGraph) -> Applied:
-        """Gives the graph the averages. Used in a ``with`` statement, the graph has
-        its own parameters again afterwards. Raises StateError before an update."""
+        """Gives the graph the averages.
+
+        Args:
+            training: the graph.
+
+        Returns:
+            For a ``with`` statement, after which the graph has its own parameters
+            again.
+
+        Raises:
+            StateError: there was no update.
+
+        Example:
+            >>> with average.apply(training):
+            ...     averaged = training.state_dict()
+        """
         if not self.values:
             raise StateError(
                 "[MovingAverage] there are no averages: expected a call of update() "

@@ -20,7 +20,7 @@ from ._arguments import got
 from ._docstrings import cleaned
 from ._make_error import make_error
 from ._names import did_you_mean
-from ._signatures import signatures_of, text_signature
+from ._signatures import readable, signatures_of, text_signature
 from ._value_types import describe, fits, is_too_large, named, types_of, with_article
 from .errors import CallError, Error, InvalidArgument
 
@@ -234,9 +234,8 @@ def install(core: ModuleType, wrapped: Callable[..., Any]) -> None:
         text = text_signature(name, doc)
         if not text:  # one that pybind11 has for itself
             return function
-        return wrapped(
-            function, name, text + doc, functools.partial(explain, doc, name)
-        )
+        why = functools.partial(explain, doc, name)
+        return wrapped(function, name, text + readable(doc), why)
 
     function_types = (type(core.Graph.node), type(core.num_threads))
     classes = [each for each in vars(core).values() if type(each) is type(core.Graph)]

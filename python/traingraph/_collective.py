@@ -35,11 +35,21 @@ def mpi_collective(
 ) -> _core.Collective:
     """The processes that mpiexec started, over MPI.
 
-    Loads a library of MPI's standard ABI, such as the one of `pip install mpich`:
-    `library`, else the one that the environment variable TRAINGRAPH_MPI_LIBRARY
-    names, else `libmpi_abi.so.1` where the system or this Python has it. With a
-    `communicator` of mpi4py it is that one's MPI, whatever its ABI. All ranks call
-    this together. Raises DeviceError when there is no MPI.
+    All ranks call this together.
+
+    Args:
+        library: of MPI's standard ABI, such as the one of `pip install mpich`; None:
+            the one that the environment variable TRAINGRAPH_MPI_LIBRARY names, else
+            `libmpi_abi.so.1` where the system or this Python has it.
+        communicator: of mpi4py, whose MPI it is then, whatever its ABI.
+
+    Raises:
+        DeviceError: there is no MPI, or one that cannot be used.
+        CallError: both are given.
+
+    Example:
+        >>> mpi = tg.mpi_collective()  # doctest: +SKIP
+        >>> training.compile("cpu", collective=mpi)  # doctest: +SKIP
     """
     if communicator is not None:
         if library is not None:

@@ -662,6 +662,19 @@ class TensorDescriptor:
     Shape and element type of a dense, row-major tensor.
 
     Images are NCHW, sequences (batch, time, features); axis 0 is the batch.
+
+    Args:
+        shape: The sizes of the axes.
+        data_type: Such as "float32" or numpy.int32.
+
+    Raises:
+        DTypeError: for a type that tensors do not have.
+        ShapeError: for more than max_rank axes.
+
+    Example:
+        >>> image = tg.TensorDescriptor((64, 3, 32, 32))
+        >>> image.rank, image.size_bytes, image.stride_bytes
+        (4, 786432, (12288, 4096, 128, 4))
     """
 
     max_rank: typing.ClassVar[int] = 8
@@ -670,7 +683,15 @@ class TensorDescriptor:
         feature_channel_count: int, data_type: DataType | DTypeLike = DataType.float32
     ) -> TensorDescriptor:
         """
-        ML Compute's (1, channels, 1, 1).
+        Biases of a convolution as ML Compute has them: (1, channels, 1, 1).
+
+        Args:
+            feature_channel_count: The number of channels.
+            data_type: Such as "float32" or numpy.int32.
+
+        Example:
+            >>> tg.TensorDescriptor.convolution_biases(16).shape
+            (1, 16, 1, 1)
         """
     @staticmethod
     def convolution_weights(
@@ -681,7 +702,18 @@ class TensorDescriptor:
         data_type: DataType | DTypeLike = DataType.float32,
     ) -> TensorDescriptor:
         """
-        ML Compute's (1, output * input, height, width).
+        Weights of a convolution as ML Compute has them: (1, output * input, height, width).
+
+        Args:
+            input_feature_channel_count: The number of input channels.
+            output_feature_channel_count: The number of output channels.
+            width: The width of the kernel.
+            height: The height of the kernel.
+            data_type: Such as "float32" or numpy.int32.
+
+        Example:
+            >>> tg.TensorDescriptor.convolution_weights(3, 16, 5, 5).shape
+            (1, 48, 5, 5)
         """
     @staticmethod
     def image(
@@ -692,7 +724,18 @@ class TensorDescriptor:
         data_type: DataType | DTypeLike = DataType.float32,
     ) -> TensorDescriptor:
         """
-        (batch_size, feature_channel_count, height, width).
+        Images: (batch_size, feature_channel_count, height, width).
+
+        Args:
+            width: The width.
+            height: The height.
+            feature_channel_count: The number of channels.
+            batch_size: The number of images.
+            data_type: Such as "float32" or numpy.int32.
+
+        Example:
+            >>> tg.TensorDescriptor.image(32, 24, 3, 64).shape
+            (64, 3, 24, 32)
         """
     @staticmethod
     def sequences(
@@ -703,6 +746,20 @@ class TensorDescriptor:
     ) -> SequenceDescriptor:
         """
         ML Compute's name of SequenceDescriptor.
+
+        Args:
+            shape: (batch, time, features).
+            sequence_lengths: time steps of each sequence, 1 or more.
+            sorted_sequences: is no length above the one before?
+            data_type: the type of the elements.
+
+        Raises:
+            ShapeError: not one length for each sequence, a length above time.
+            InvalidArgument: a length below 1, lengths that are not sorted.
+
+        Example:
+            >>> tg.TensorDescriptor.sequences((2, 5, 4), [5, 3]).sequence_lengths
+            [5, 3]
         """
     def __copy__(self) -> TensorDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -717,10 +774,14 @@ class TensorDescriptor:
     @property
     def batch_size_per_sequence_step(self) -> list[int] | None:
         """
-        Entry t of a SequenceDescriptor's: the sequences that have a step t. None for other tensors.
+        At t: how many sequences of a SequenceDescriptor have a step t; None for
+        other tensors.
         """
     @property
-    def data_type(self) -> DataType: ...
+    def data_type(self) -> DataType:
+        """
+        Such as "float32" or numpy.int32.
+        """
     @property
     def rank(self) -> int:
         """
@@ -729,12 +790,19 @@ class TensorDescriptor:
     @property
     def sequence_lengths(self) -> list[int] | None:
         """
-        The lengths of a SequenceDescriptor; None for other tensors.
+        Time steps of each sequence of a SequenceDescriptor; None for other
+        tensors.
         """
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        The sizes of the axes.
+        """
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """
+        Bytes of all elements.
+        """
     @property
     def sorted_sequences(self) -> bool:
         """
@@ -748,9 +816,22 @@ class TensorDescriptor:
 
 class SequenceDescriptor(TensorDescriptor):
     """
-    Sequences (batch, time, features) and how long each of them is.
+    Sequences (batch, time, features), and how long each of them is.
 
-    sorted_sequences says that no length is above the one before. Raises ShapeError unless there is a length for each sequence and all fit; InvalidArgument for lengths below 1 and for some that are not sorted.
+    Args:
+        shape: (batch, time, features).
+        sequence_lengths: time steps of each sequence, 1 or more.
+        sorted_sequences: is no length above the one before?
+        data_type: the type of the elements.
+
+    Raises:
+        ShapeError: not one length for each sequence, a length above time.
+        InvalidArgument: a length below 1, lengths that are not sorted.
+
+    Example:
+        >>> lengths = tg.mlcompute.SequenceDescriptor((2, 5, 4), [5, 3])
+        >>> lengths.batch_size_per_sequence_step
+        [2, 2, 2, 1, 1]
     """
     def __copy__(self) -> SequenceDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -766,50 +847,146 @@ class SequenceDescriptor(TensorDescriptor):
     @property
     def batch_size_per_sequence_step(self) -> list[int]:
         """
-        Entry t: the sequences that have a step t.
+        At t: how many sequences have a step t.
         """
     @property
-    def sequence_lengths(self) -> list[int]: ...
+    def sequence_lengths(self) -> list[int]:
+        """
+        Time steps of each sequence.
+        """
     @property
-    def sorted_sequences(self) -> bool: ...
+    def sorted_sequences(self) -> bool:
+        """
+        Is no length above the one before?
+        """
 
 class Device:
     """
-    Where a graph runs. Equal devices share one in-order queue.
+    Where a graph runs. Equal devices share one queue, in order.
+
+    compile() takes the type by its name, so that few programs make one.
+
+    Args:
+        type: "cpu", "gpu" or "any": the GPU when there is one, else the
+            CPU.
+        selects_multiple_compute_devices: ML Compute's permission to use
+            several GPUs; work runs on one all the same.
+
+    Raises:
+        DeviceError: it is not available; the message says why.
+        InvalidArgument: no such type.
+
+    Example:
+        >>> device = tg.Device("cpu")
+        >>> device == tg.Device.cpu()
+        True
     """
     @staticmethod
-    def ane() -> Device: ...
+    def ane() -> Device:
+        """
+        The Neural Engine, which this library does not use.
+
+        Raises:
+            DeviceError: always.
+
+        Example:
+            >>> tg.Device.reason_unavailable("ane")
+            'the Neural Engine cannot train, and this library does not use it'
+        """
     @staticmethod
     def any() -> Device:
         """
         The GPU when there is one, else the CPU.
+
+        Example:
+            >>> device = tg.Device.any()
         """
     @staticmethod
     def cpu(*, threads: int | None = None) -> Device:
         """
-        The CPU. With `threads`, a device of its own, whose work does not wait for that of others; its threads end with the last graph or handle that uses it. Parameters are not shared with graphs on other devices. Raises InvalidArgument unless 1 <= threads <= 1024, DeviceError when they cannot be started.
+        The CPU, or a part of it.
+
+        Args:
+            threads: None: the device that all graphs on the CPU share, with
+                num_threads() threads. A number: a device of its own with so
+                many, whose work does not wait for that of others; they end with
+                the last graph or handle that uses it. Graphs on different
+                devices share no parameters.
+
+        Raises:
+            InvalidArgument: less than 1 or more than 1024.
+            DeviceError: they cannot be started.
+
+        Example:
+            >>> tg.Device.cpu(threads=2) == tg.Device.cpu()
+            False
         """
     @staticmethod
-    def gpu() -> Device: ...
+    def gpu() -> Device:
+        """
+        The GPU.
+
+        Raises:
+            DeviceError: there is none.
+
+        Example:
+            >>> is_there = not tg.Device.reason_unavailable("gpu")
+            >>> device = tg.Device.gpu() if is_there else tg.Device.cpu()
+        """
     @staticmethod
     def null() -> Device:
         """
-        Runs everything but kernels; results are zeros. For tests.
+        A device for tests, which runs everything but kernels: results are
+        zeros.
+
+        Example:
+            >>> training.compile(tg.Device.null())
+            >>> training.execute({"x": points}, {"y": targets}).result().loss
+            0.0
         """
     @staticmethod
     def reason_unavailable(type: DeviceType | str) -> str:
         """
-        Empty when `type` can be used, else why not.
+        Why a device cannot be used.
+
+        Args:
+            type: its name, such as "gpu".
+
+        Returns:
+            A sentence; "" when it can be used.
+
+        Raises:
+            InvalidArgument: no such type.
+
+        Example:
+            >>> tg.Device.reason_unavailable("cpu")
+            ''
         """
     @staticmethod
     def synchronize_all() -> None:
         """
-        Waits until all work enqueued on any device is over.
+        Waits until all work enqueued so far on any device is over.
+
+        Example:
+            >>> tg.Device.synchronize_all()
         """
     @staticmethod
     def with_gpu_devices(gpus: collections.abc.Sequence[str]) -> Device:
         """
-        The GPU with this name, one of gpu_devices. Raises UnsupportedError for more than one name, InvalidArgument for none and for others, DeviceError without a GPU.
+        The GPU with this name.
+
+        Args:
+            gpus: one name, of those that Device("gpu").gpu_devices has.
+
+        Raises:
+            DeviceError: there is no GPU.
+            InvalidArgument: no name, or another one.
+            UnsupportedError: more than one name.
+
+        Example:
+            >>> if not tg.Device.reason_unavailable("gpu"):
+            ...     names = tg.Device.gpu().gpu_devices
+            ...     device = tg.Device.with_gpu_devices(names[:1])
         """
     def __copy__(self) -> Device: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -818,31 +995,48 @@ class Device:
         self,
         type: DeviceType | str = "any",
         selects_multiple_compute_devices: bool = False,
-    ) -> None:
-        """
-        Raises DeviceError, with the reason, when it is not available. selects_multiple_compute_devices is a permission: work runs on one GPU all the same.
-        """
+    ) -> None: ...
     def __repr__(self) -> str: ...
     def computes_in(self, data_type: DataType | DTypeLike) -> bool:
         """
         Can tensors of this type take part in computations?
+
+        Args:
+            data_type: its name, or a dtype of NumPy.
+
+        Raises:
+            DTypeError: no such type.
+
+        Example:
+            >>> device.computes_in("bfloat16")
+            True
         """
     def synchronize(self) -> None:
         """
-        Waits until all work enqueued so far is over.
+        Waits until all work enqueued so far on it is over.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> training.device.synchronize()
+            >>> execution.done()
+            True
         """
     @property
     def actual_device_type(self) -> DeviceType:
         """
-        The type that `any` resolved to.
+        The type that it is; "any" has become one.
         """
     @property
     def gpu_devices(self) -> list[str]:
         """
-        Names of the GPUs used; empty for the CPU.
+        Names of the GPUs that are used; empty for the CPU.
         """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """
+        What it is called, with engine and threads: "cpu (oneDNN 3.2, 2
+        threads)".
+        """
     @property
     def type(self) -> DeviceType:
         """
@@ -851,39 +1045,121 @@ class Device:
 
 class TensorOptimizerDeviceData:
     """
-    Optimizer buffer of a parameter on a device: a handle that Tensor.optimizer_device_data gives and bind_optimizer_data() takes. Keeps the memory alive.
+    A buffer of an optimizer on a device, for one parameter: a handle that
+    Tensor.optimizer_device_data gives and bind_optimizer_data() takes. It
+    keeps the memory alive.
+
+    Example:
+        >>> weights = training.tensor("fc.weights")
+        >>> [each.name for each in weights.optimizer_device_data]
+        ['momentum', 'velocity']
     """
     def __repr__(self) -> str: ...
     @property
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        """
+        The device that holds it.
+        """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """
+        The buffer's name, such as "momentum".
+        """
     @property
-    def size_in_bytes(self) -> int: ...
+    def size_in_bytes(self) -> int:
+        """
+        Bytes on the device.
+        """
 
 class TensorData:
     """
-    Host memory of an array, without a copy; keeps the array alive.
+    Memory of an array, without a copy, in ML Compute's way; it keeps the
+    array alive. Arrays themselves are taken wherever it is.
+
+    Args:
+        buffer: a writable, contiguous array of one of the data types, or
+            another object with a buffer.
+
+    Raises:
+        InvalidArgument: it is not contiguous or not writable.
+        DTypeError: an array of another type.
+
+    Example:
+        >>> data = tg.mlcompute.TensorData(np.zeros((2, 3), np.float32))
+        >>> data.length
+        24
     """
     @staticmethod
     def immutable(buffer: typing_extensions.Buffer) -> TensorData:
         """
-        Wraps memory that the library must not write.
+        Memory that is only read.
+
+        Args:
+            buffer: a contiguous array, or another object with a buffer, such as
+                bytes.
+
+        Raises:
+            InvalidArgument: it is not contiguous.
+            DTypeError: an array of another type than the data types.
+
+        Example:
+            >>> tg.mlcompute.TensorData.immutable(b"abc").bytes
+            array([97, 98, 99], dtype=uint8)
         """
     def __init__(self, buffer: typing_extensions.Buffer) -> None: ...
     def __repr__(self) -> str: ...
     @property
-    def bytes(self) -> NDArray[Any]: ...
+    def bytes(self) -> NDArray[Any]:
+        """
+        A view of the memory as uint8.
+        """
     @property
-    def is_immutable(self) -> bool: ...
+    def is_immutable(self) -> bool:
+        """
+        Is it only read?
+        """
     @property
-    def length(self) -> int: ...
+    def length(self) -> int:
+        """
+        Bytes of the memory.
+        """
 
 class Tensor:
     """
-    A named, typed array that graphs are wired with. It may hold data on the host, on a device, or neither (an intermediate result).
+    A named, typed array that graphs are wired with: an input, a label, a
+    parameter, a constant, or the result of a node.
 
-    data: contents, copied; fill: one value everywhere; initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
+    Operators and methods of results add nodes to their graph, with NumPy's
+    meaning: see docs/expressions.md. Values are read by numpy().
+
+    Args:
+        shape: sizes of 1 or more; one size may be given as a number.
+        data_type: "float32", "bfloat16", "float16", "int64", "int32",
+            "int8", "uint8" or "boolean", or a dtype of NumPy.
+        descriptor: in place of shape and data_type.
+        name: for messages, files and tensor(); "": "data" and the id.
+        data: an array, which is copied; at most one of data, fill and
+            initializer is given.
+        fill: a number for all elements.
+        initializer: random values from the seed: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or
+            "orthogonal".
+        batch_axis: of inputs and labels, the axis whose size is the batch,
+            or a multiple of it; None: the tensor is the same at any batch
+            size.
+
+    Raises:
+        ShapeError: a size below 1, data of another shape.
+        DTypeError: data of another type.
+        InvalidArgument: an axis that is not there, several contents.
+
+    Example:
+        >>> x = tg.Tensor((8, 4), name="x")
+        >>> graph = tg.Graph()
+        >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+        >>> ((h - h.mean(axis=0)) * 0.5).shape
+        (8, 2)
+        >>> filled = tg.Tensor((2, 2), data=[[1, 2], [3, 4]])
     """
 
     __array_priority__: typing.ClassVar[float] = 1000.0
@@ -902,7 +1178,28 @@ class Tensor:
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
-        A tensor of shape (batch_size, feature_channel_count, height, width).
+        A tensor (batch_size, feature_channel_count, height, width).
+
+        Args:
+            width: pixels of a row.
+            height: rows.
+            feature_channel_count: channels.
+            batch_size: images.
+            data_type: as in Tensor().
+            name: likewise.
+            data: likewise.
+            fill: likewise.
+            initializer: likewise.
+            batch_axis: likewise.
+
+        Raises:
+            ShapeError: a size below 1, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: an axis that is not there, several contents.
+
+        Example:
+            >>> tg.Tensor.image(32, 24, 3, batch_size=8).shape
+            (8, 3, 24, 32)
         """
     @staticmethod
     def random(
@@ -916,7 +1213,28 @@ class Tensor:
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
-        Random values from the platform's seed, times gain. fan_in, fan_out: 0 derives them from the shape, (out, in, ...); for He's initializers by the outputs give fan_in the fan of the outputs.
+        A float32 tensor of random values, from the seed.
+
+        Args:
+            shape: sizes.
+            initializer: "uniform", "glorot_uniform", "xavier", "he_uniform",
+                "he_normal" or "orthogonal".
+            fan_in: how many elements go into one of the result; 0: by the
+                shape, (out, in, ...). He's initializers go by it; give the fan
+                of the outputs for the variance to be that of gradients.
+            fan_out: likewise of the outputs.
+            gain: what the values are multiplied by.
+            name: for messages and files.
+            batch_axis: as in Tensor().
+
+        Raises:
+            ShapeError: a size below 1.
+            InvalidArgument: no such initializer, a fan below 0.
+
+        Example:
+            >>> weights = tg.Tensor.random((2, 4), "he_normal", name="weights")
+            >>> weights.has_data
+            True
         """
     @staticmethod
     def sequence(
@@ -929,7 +1247,25 @@ class Tensor:
         name: str = "",
     ) -> Tensor:
         """
-        Sequences of one length: (batch_size, sequence_length, feature_channel_count).
+        Sequences of one length: (batch, time, features).
+
+        Args:
+            sequence_length: time steps.
+            feature_channel_count: features of each step.
+            batch_size: sequences.
+            data: an array, which is copied; at most one of data and initializer
+                is given.
+            initializer: random values; see Tensor().
+            name: for messages and files.
+
+        Raises:
+            ShapeError: a size below 1, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: several contents.
+
+        Example:
+            >>> tg.Tensor.sequence(5, 4, batch_size=8).shape
+            (8, 5, 4)
         """
     @staticmethod
     def sequences(
@@ -943,7 +1279,29 @@ class Tensor:
         name: str = "",
     ) -> Tensor:
         """
-        Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
+        Sequences of these lengths: (batch, time, features); the longest one
+        gives the time.
+
+        Args:
+            sequence_lengths: time steps of each sequence, 1 or more.
+            sorted_sequences: is no length above the one before?
+            feature_channel_count: features of each step.
+            batch_size: how many sequences there are, as a check; None: as many
+                as lengths.
+            data: an array, which is copied; at most one of data and initializer
+                is given.
+            initializer: random values; see Tensor().
+            name: for messages and files.
+
+        Raises:
+            ShapeError: another number of lengths, data of another shape.
+            DTypeError: data of another type.
+            InvalidArgument: a length below 1, lengths that are not sorted,
+                several contents.
+
+        Example:
+            >>> tg.Tensor.sequences([5, 3], True, 4).shape
+            (2, 5, 4)
         """
     def __abs__(self) -> Tensor:
         """
@@ -964,7 +1322,7 @@ class Tensor:
     ) -> Any:
         """
         ``Tensor.__array_function__``: NumPy's functions compute on tensors' values. They
-            would call methods of the same names otherwise, which add nodes to a graph.
+        would call methods of the same names otherwise, which add nodes to a graph.
         """
     def __bool__(self) -> bool:
         """
@@ -1092,6 +1450,18 @@ class Tensor:
     def astype(self, data_type: DataType | DTypeLike) -> Tensor:
         """
         The same numbers as another type.
+
+        Args:
+            data_type: its name, or a dtype of NumPy.
+
+        Raises:
+            DTypeError: no such type.
+            InvalidArgument: the tensor is no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.astype("bfloat16").shape
+            (8, 2)
         """
     def bind_and_write_data(
         self,
@@ -1099,7 +1469,20 @@ class Tensor:
         device: Device | DeviceType | str,
     ) -> None:
         """
-        set_data(); ML Compute's name. It reaches the device at once when that holds the tensor, else when a graph is compiled for it.
+        ML Compute's name of set_data().
+
+        Args:
+            data: an array of the tensor's shape, which is copied.
+            device: gets it at once when it holds the tensor, else when a graph
+                is compiled for it.
+
+        Raises:
+            ShapeError: another shape.
+            DTypeError: a type that does not convert.
+            StateError: the tensor is a result of a node.
+
+        Example:
+            >>> filled.bind_and_write_data(np.ones((2, 2)), "cpu")
         """
     def bind_optimizer_data(
         self,
@@ -1108,13 +1491,41 @@ class Tensor:
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
+        Gives the optimizer's buffers of this parameter new values.
+
+        Args:
+            data: one array for each buffer, in the optimizer's order; it does
+                not count with device_data.
+            device_data: buffers of a parameter of the same size, which are
+                copied on the device after the work enqueued so far; None: data.
+
+        Raises:
+            InvalidArgument: no optimizer trains it, another number of buffers.
+            ShapeError: another size.
+            DTypeError: a type that does not convert.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> buffers = weights.optimizer_data
+            >>> weights.bind_optimizer_data(list(buffers.values()))
         """
     def copy_data_from_device_memory(
         self, out: NDArray[Any] | TensorData | SupportsDLPack
     ) -> None:
         """
-        Device to `out`, which has the tensor's type and shape. Raises DTypeError, ShapeError, StateError.
+        Copies the device's values to an array.
+
+        Args:
+            out: a writable array of the tensor's shape and type.
+
+        Raises:
+            StateError: no device holds the tensor.
+            ShapeError: another shape.
+            DTypeError: another type.
+
+        Example:
+            >>> weights = np.empty((2, 4), np.float32)
+            >>> training.tensor("fc.weights").copy_data_from_device_memory(weights)
         """
     def dequantized(
         self,
@@ -1124,19 +1535,75 @@ class Tensor:
         axis: int | None = None,
     ) -> Tensor:
         """
-        The reverse of quantized(): (q - bias) * scale, of a tensor of int8, uint8 or int32. type is what the new tensor holds: float32, and nothing else. Raises as quantized() does.
+        The reverse of quantized(): (q - bias) * scale.
+
+        Args:
+            type: "float32", and nothing else.
+            scale: above 0; with `axis`, one for each index on it.
+            bias: integers, likewise.
+            axis: the axis that scales and biases go along; None: one of each.
+
+        Returns:
+            A new tensor of this shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: another type, values that are not int8, uint8 or int32.
+            ShapeError: scales or biases that do not go with the axis.
+            InvalidArgument: a scale of 0 or less.
+
+        Example:
+            >>> small = filled.quantized("uint8", scale=0.5, bias=0)
+            >>> small.dequantized("float32", scale=0.5, bias=0).numpy()
+            array([[1., 2.],
+                   [3., 4.]], dtype=float32)
         """
     def equal(self, other: Tensor | float | NDArray[Any]) -> Tensor:
         """
-        x == y of each element, Boolean. The operator == itself asks whether two handles are the same tensor: tensors are keys of dicts.
+        Is each element equal to that of another operand? Boolean.
+
+        The operator == asks whether two handles are the same tensor: tensors
+        are keys of dicts.
+
+        Args:
+            other: a tensor, a number, or an array, which is a constant of this
+                tensor's type; shapes broadcast.
+
+        Raises:
+            InvalidArgument: no operand, or none is a result of a graph.
+            ShapeError: shapes that do not broadcast.
+            DTypeError: types that differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.equal(0).shape
+            (8, 2)
         """
     def exp(self) -> Tensor:
         """
         e to the power of each element.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.exp().shape
+            (8, 2)
         """
     def log(self) -> Tensor:
         """
-        The natural logarithm.
+        The natural logarithm of each element; NaN below 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h + 1).log().shape
+            (8, 2)
         """
     def max(
         self,
@@ -1144,7 +1611,23 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The largest element; see sum().
+        The largest element over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.max(axis=1, keepdims=True).shape, h.max().shape
+            ((8, 1), (1,))
         """
     def mean(
         self,
@@ -1152,7 +1635,23 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The mean; see sum().
+        The mean over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.mean(axis=1, keepdims=True).shape, h.mean().shape
+            ((8, 1), (1,))
         """
     def min(
         self,
@@ -1160,15 +1659,63 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The smallest element; see sum().
+        The smallest element over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.min(axis=1, keepdims=True).shape, h.min().shape
+            ((8, 1), (1,))
         """
     def not_equal(self, other: Tensor | float | NDArray[Any]) -> Tensor:
         """
-        x != y of each element, Boolean; see equal().
+        Does each element differ from that of another operand? Boolean.
+
+        Args:
+            other: a tensor, a number, or an array, which is a constant of this
+                tensor's type; shapes broadcast.
+
+        Raises:
+            InvalidArgument: no operand, or none is a result of a graph.
+            ShapeError: shapes that do not broadcast.
+            DTypeError: types that differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h.not_equal(0)).shape
+            (8, 2)
         """
     def numpy(self, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """
-        A copy of the newest values: the device's, waiting for work in flight, or the host's; as `dtype`, or of the tensor's own type. Values of bfloat16 are an array of ml_dtypes, and without that package a DTypeError, unless a dtype is asked for. Raises StateError when neither has any.
+        A copy of the newest values, of one moment.
+
+        They are those of the device, after the work in flight, or of the host.
+
+        Args:
+            dtype: NumPy's type of the copy; None: the tensor's own, which for
+                bfloat16 is the one of ml_dtypes.
+
+        Returns:
+            An array of the tensor's shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: bfloat16 without a dtype, and ml_dtypes is not there.
+
+        Example:
+            >>> filled.numpy()
+            array([[1., 2.],
+                   [3., 4.]], dtype=float32)
         """
     def quantized(
         self,
@@ -1178,27 +1725,107 @@ class Tensor:
         axis: int | None = None,
     ) -> Tensor:
         """
-        A new tensor of integers from float32; type is int8, uint8 or int32: round(x / scale) + bias, ties to even, saturated to the type; NaN becomes the bias. Of the newest values, at once: no node of a graph. scale and bias are numbers, or with `axis` have one for each index on it. Raises StateError without values, DTypeError, ShapeError, InvalidArgument.
+        The newest values as integers, at once: it adds no node to a graph.
+
+        round(x / scale) + bias, ties to even, saturated to the type; NaN
+        becomes the bias.
+
+        Args:
+            type: "int8", "uint8" or "int32".
+            scale: above 0; with `axis`, one for each index on it.
+            bias: integers, likewise.
+            axis: the axis that scales and biases go along; None: one of each.
+
+        Returns:
+            A new tensor of this shape.
+
+        Raises:
+            StateError: there are no values.
+            DTypeError: another type, values that are not float32.
+            ShapeError: scales or biases that do not go with the axis.
+            InvalidArgument: a scale of 0 or less.
+
+        Example:
+            >>> filled.quantized("int8", scale=0.5, bias=1).numpy()
+            array([[3, 5],
+                   [7, 9]], dtype=int8)
         """
     def relu(self) -> Tensor:
         """
-        The larger of x and 0.
+        The larger of each element and 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.relu().shape
+            (8, 2)
         """
     def reshape(self, *args: collections.abc.Sequence[int] | int) -> Tensor:
         """
-        Same elements, other shape: reshape(64, -1) or reshape((64, -1)); one size may be -1.
+        The same elements with another shape.
+
+        Args:
+            args: sizes, or a sequence of them; one may be -1: what is left.
+
+        Raises:
+            ShapeError: another number of elements.
+            InvalidArgument: no integers, no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.reshape(4, -1).shape, h.reshape((16,)).shape
+            ((4, 4), (16,))
         """
     def set_data(self, data: ArrayLike) -> None:
         """
-        Gives the tensor a value, wherever it is held: a parameter's copy on a device gets it between two executions; an input's counts as bound by every graph that declares it, a constant's from the next execution on. Raises ShapeError, DTypeError; StateError for results of nodes.
+        Gives the tensor a value, wherever it is held.
+
+        A parameter's copy on a device gets it between two executions, an
+        input's counts as bound by every graph that declares it, a constant's
+        from the next execution on.
+
+        Args:
+            data: an array of the tensor's shape, which is copied.
+
+        Raises:
+            ShapeError: another shape.
+            DTypeError: a type that does not convert.
+            StateError: the tensor is a result of a node.
+
+        Example:
+            >>> filled.set_data(np.eye(2))
+            >>> filled.numpy()
+            array([[1., 0.],
+                   [0., 1.]], dtype=float32)
         """
     def sigmoid(self) -> Tensor:
         """
-        1 / (1 + exp(-x)).
+        1 / (1 + exp(-x)) of each element x.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.sigmoid().shape
+            (8, 2)
         """
     def sqrt(self) -> Tensor:
         """
-        The square root.
+        The square root of each element; NaN below 0.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> (h * h + 1).sqrt().shape
+            (8, 2)
         """
     def sum(
         self,
@@ -1206,42 +1833,105 @@ class Tensor:
         keepdims: bool = False,
     ) -> Tensor:
         """
-        The sum over `axis`, one or several, or over all. keepdims: reduced axes stay, with size 1; what NumPy makes a scalar is (1).
+        The sum over axes, or over all elements.
+
+        Args:
+            axis: one, or several, from the end below 0; None: all.
+            keepdims: axes that are reduced stay, with size 1.
+
+        Returns:
+            A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+        Raises:
+            InvalidArgument: an axis that is not there, no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.sum(axis=1, keepdims=True).shape, h.sum().shape
+            ((8, 1), (1,))
         """
     def synchronize_data(self) -> None:
         """
-        Device to host; waits for work in flight. Raises StateError when no device holds the tensor.
+        Copies the device's values to the host; waits for work in flight.
+
+        numpy() reads the newest values without it.
+
+        Raises:
+            StateError: no device holds the tensor.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> weights.synchronize_data()
         """
     def synchronize_optimizer_data(self) -> None:
         """
-        Device to host for the optimizer's buffers: an optimizer that is compiled later goes on from them. optimizer_data needs no such call.
+        Keeps copies of the optimizer's buffers on the host: an optimizer that
+        is compiled later goes on from them.
+
+        Raises:
+            StateError: no device holds the tensor.
+
+        Example:
+            >>> for parameter in training.parameters:
+            ...     parameter.synchronize_optimizer_data()
+            >>> training.compile_optimizer(tg.optimizers.Adam(0.001))
         """
     def tanh(self) -> Tensor:
         """
-        The hyperbolic tangent.
+        The hyperbolic tangent of each element.
+
+        Raises:
+            InvalidArgument: the tensor is no result of a graph.
+            DTypeError: it is not of floats.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.tanh().shape
+            (8, 2)
         """
     def transpose(self, *args: collections.abc.Sequence[int] | int) -> Tensor:
         """
-        Result axis k is the k-th of these axes: transpose(0, 2, 1) or transpose((0, 2, 1)); without any the axes are reversed.
+        The same elements with axes in another order.
+
+        Args:
+            args: axes, or a sequence of them: axis k of the result is the k-th
+                of these; none: the reverse order.
+
+        Raises:
+            InvalidArgument: not each axis once, no result of a graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> h.transpose().shape, h.transpose(1, 0).shape
+            ((2, 8), (2, 8))
         """
     @property
     def batch_axis(self) -> int | None:
         """
-        The axis that follows the batch size where the tensor is an input or a label, as it was given.
+        The axis that follows the batch size where the tensor is an input or a
+        label, as it was given; None: it is the same at any batch size.
         """
     @property
     def data(self) -> NDArray[Any] | None:
         """
-        numpy(), read-only: a copy of the newest values, of one moment; None when there are none. set_data() writes. Of bfloat16 it takes ml_dtypes; else DTypeError.
+        numpy(), read-only; None when there are no values. set_data() writes.
+        Raises DTypeError for bfloat16 where ml_dtypes is not there.
         """
     @property
-    def data_type(self) -> DataType: ...
+    def data_type(self) -> DataType:
+        """
+        The type of its elements.
+        """
     @property
-    def descriptor(self) -> TensorDescriptor: ...
+    def descriptor(self) -> TensorDescriptor:
+        """
+        Shape and type as one value; of sequences with their lengths.
+        """
     @property
     def device(self) -> Device | None:
         """
-        Device that holds a copy, or None.
+        The device that holds a copy; None: no device does.
         """
     @property
     def has_data(self) -> bool:
@@ -1251,36 +1941,59 @@ class Tensor:
     @property
     def has_valid_numerics(self) -> bool:
         """
-        No NaN and no infinity in the newest values; True without any.
+        Is no element of the newest values NaN or infinite? True without any.
         """
     @property
     def name(self) -> str:
         """
-        The tensor's name; "data" and the id unless it was given one.
+        The name; "data" and the id unless it was given one.
         """
     @name.setter
     def name(self, value: str) -> None: ...
     @property
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
-        Read-only copies of the optimizer's buffers by name, in its order, as they are after the work enqueued so far. bind_optimizer_data() writes. Raises UnsupportedError where processes share them out.
+        Read-only copies of the optimizer's buffers by name, in its order, after
+        the work enqueued so far; bind_optimizer_data() writes them. Raises
+        UnsupportedError where ranks share them out.
         """
     @property
     def optimizer_device_data(self) -> list[TensorOptimizerDeviceData]:
         """
-        The same buffers on the device, in the optimizer's order; empty before one was compiled.
+        The optimizer's buffers on the device, in its order; empty before one
+        was compiled.
         """
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        Sizes of its axes.
+        """
     @property
     def tensor_id(self) -> int:
         """
-        Unique in the process.
+        A number that no other tensor of the process has.
         """
 
 class TensorParameter:
     """
-    A tensor that an optimizer may change.
+    A tensor that an optimizer may change, in ML Compute's way.
+
+    Layers make those of their parameters; TrainingGraph's
+    set_training_tensor_parameters() takes others.
+
+    Args:
+        tensor: of floats.
+        optimizer_data: arrays that the optimizer's buffers begin with, in
+            its order; None: zeros.
+
+    Raises:
+        DTypeError: the tensor is not of floats.
+
+    Example:
+        >>> image = tg.Tensor((8, 4), fill=0, batch_axis=None)
+        >>> parameter = tg.mlcompute.TensorParameter(image)
+        >>> parameter.is_updatable
+        True
     """
     def __init__(
         self,
@@ -1294,36 +2007,78 @@ class TensorParameter:
     @property
     def is_updatable(self) -> bool:
         """
-        Read by compile(): graphs that were compiled before refuse to train on (StateError) until they are compiled again.
+        Is it trained? Read by compile(): graphs that were compiled before
+        refuse to train on, with a StateError, until they are compiled again.
         """
     @is_updatable.setter
     def is_updatable(self, value: bool) -> None: ...
     @property
-    def tensor(self) -> Tensor: ...
+    def tensor(self) -> Tensor:
+        """
+        The tensor.
+        """
 
 class Platform:
     """
-    Global random seed of initializers and dropout.
+    ML Compute's place of the seed of initializers and dropout.
+
+    Example:
+        >>> tg.mlcompute.Platform.set_rng_seed(0)
     """
     @staticmethod
     def rng_seed() -> int | None:
         """
-        The seed that was set last; None until one was.
+        The seed that was set last.
+
+        Returns:
+            None until one was.
+
+        Example:
+            >>> tg.mlcompute.Platform.set_rng_seed(5)
+            >>> tg.mlcompute.Platform.rng_seed()
+            5
         """
     @staticmethod
-    def set_rng_seed(seed: int) -> None: ...
+    def set_rng_seed(seed: int) -> None:
+        """
+        Seeds initial values of parameters and dropout masks: those of layers
+        and graphs that are made from now on.
+
+        Args:
+            seed: any integer of 64 bits.
+
+        Raises:
+            InvalidArgument: a larger one.
+
+        Example:
+            >>> tg.mlcompute.Platform.set_rng_seed(0)
+        """
     def __repr__(self) -> str: ...
 
 class Layer:
     """
     Base of everything that Graph.node() takes.
+
+    A layer belongs to one graph; several nodes of it share its parameters.
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __repr__(self) -> str: ...
     @property
@@ -1356,7 +2111,10 @@ class Layer:
     @is_debugging_enabled.setter
     def is_debugging_enabled(self, value: bool) -> None: ...
     @property
-    def is_loss(self) -> bool: ...
+    def is_loss(self) -> bool:
+        """
+        Is it a loss?
+        """
     @property
     def layer_id(self) -> int:
         """
@@ -1377,12 +2135,37 @@ class Layer:
     @property
     def statistics(self) -> list[Tensor]:
         """
-        Running statistics.
+        Running statistics, which training moves: mean and variance.
         """
+    @property
+    def uses_inference_form(self) -> bool:
+        """
+        Does the layer compute in a training graph, too, as in an inference graph? Dropout then passes its source on, a normalization takes its running statistics and leaves them; parameters train as they would. Read by compile(). Default: False.
+
+        Example:
+            >>> image = tg.Tensor((8, 3, 4, 4), name="image")
+            >>> graph = tg.Graph()
+            >>> norm = tg.layers.BatchNormalization()
+            >>> h = graph.sequence(image, norm, tg.layers.Flatten())
+            >>> for layer in graph.layers:
+            ...     if isinstance(layer, tg.layers.BatchNormalization):
+            ...         layer.uses_inference_form = True
+        """
+    @uses_inference_form.setter
+    def uses_inference_form(self, value: bool) -> None: ...
 
 class ActivationDescriptor:
     """
-    A function and its parameters; those that are not given have the function's own defaults.
+    A function of one element, and its parameters.
+
+    Args:
+        type: The function, such as "relu", "tanh" or "gelu".
+        a: Its first parameter; None: the function's own default.
+        b: Its second parameter; None: the function's own default.
+        c: Used by no function.
+
+    Raises:
+        InvalidArgument: for an unknown type, and parameters that it cannot take.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -1399,24 +2182,64 @@ class ActivationDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def a(self) -> float: ...
+    def a(self) -> float:
+        """
+        Its first parameter; None: the function's own default.
+        """
     @property
-    def activation_type(self) -> ActivationType: ...
+    def activation_type(self) -> ActivationType:
+        """
+        The function.
+        """
     @property
-    def b(self) -> float: ...
+    def b(self) -> float:
+        """
+        Its second parameter; None: the function's own default.
+        """
     @property
-    def c(self) -> float: ...
+    def c(self) -> float:
+        """
+        Used by no function.
+        """
 
 class Activation(Layer):
     """
-    y = f(x) for every element.
+    ``y = f(x)`` for every element; any shape -> the same shape.
+
+    Args:
+        activation_type: The function, such as "relu"; ReLU, GELU and others are classes.
+        a: Its first parameter; None: the function's own default.
+        b: Its second parameter; None: the function's own default.
+        c: Used by no function.
+        descriptor: An ActivationDescriptor, in place of all these.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown type, and parameters that it cannot take.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(tg.layers.Activation("elu", a=0.5), x).shape
+        (64, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, descriptor: ActivationDescriptor, *, name: str = "") -> None: ...
@@ -1431,119 +2254,286 @@ class Activation(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> ActivationDescriptor: ...
+    def descriptor(self) -> ActivationDescriptor:
+        """
+        The function and its parameters.
+        """
 
 class ReLU(Activation):
     """
-    max(x, 0)
+    ``y = max(x, 0)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ReLU()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class ReLU6(Activation):
     """
-    min(max(x, 0), 6)
+    ``y = min(max(x, 0), 6)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ReLU6()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class LeakyReLU(Activation):
     """
-    x >= 0 ? x : slope * x
+    ``y = x >= 0 ? x : negative_slope * x`` for every element; any shape -> the same shape.
+
+    Args:
+        negative_slope: The slope below 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.LeakyReLU(0.1)).shape
+        (64, 8)
     """
     def __init__(self, negative_slope: float = 0.01, *, name: str = "") -> None: ...
 
 class ReLUN(Activation):
     """
-    min(x >= 0 ? x : a * x, b)
+    ``y = min(x >= 0 ? x : a * x, b)`` for every element; any shape -> the same shape.
+
+    Args:
+        a: The slope below 0.
+        b: The largest value.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ReLUN(0.1, 6)).shape
+        (64, 8)
     """
     def __init__(self, a: float, b: float, *, name: str = "") -> None: ...
 
 class Affine(Activation):
     """
-    scale * x + bias; ML Compute's linear layer.
+    ``y = scale * x + bias`` for every element; any shape -> the same shape.
+
+    Args:
+        scale: The factor.
+        bias: What is added.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Affine(2, bias=1)).shape
+        (64, 8)
     """
     def __init__(self, scale: float, bias: float = 0.0, *, name: str = "") -> None: ...
 
 class Sigmoid(Activation):
     """
-    1 / (1 + exp(-x))
+    ``y = 1 / (1 + exp(-x))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Sigmoid()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class HardSigmoid(Activation):
     """
-    clamp(0.2 * x + 0.5, 0, 1)
+    ``y = min(max(0.2 * x + 0.5, 0), 1)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardSigmoid()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Tanh(Activation):
     """
-    tanh(x)
+    ``y = tanh(x)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Tanh()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Absolute(Activation):
     """
-    |x|; the gradient at 0 is 0
+    ``y = |x|`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Absolute()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class SoftPlus(Activation):
     """
-    ln(1 + exp(beta * x)) / beta
+    ``y = ln(1 + exp(beta * x)) / beta`` for every element; any shape -> the same shape.
+
+    Args:
+        beta: How sharp the bend is, above 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftPlus()).shape
+        (64, 8)
     """
     def __init__(self, beta: float = 1.0, *, name: str = "") -> None: ...
 
 class SoftSign(Activation):
     """
-    x / (1 + |x|)
+    ``y = x / (1 + |x|)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftSign()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class ELU(Activation):
     """
-    x >= 0 ? x : a * (exp(x) - 1)
+    ``y = x >= 0 ? x : a * (exp(x) - 1)`` for every element; any shape -> the same shape.
+
+    Args:
+        a: Below 0 the result tends to -a.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.ELU()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class LogSigmoid(Activation):
     """
-    ln(1 / (1 + exp(-x)))
+    ``y = ln(1 / (1 + exp(-x)))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.LogSigmoid()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class SELU(Activation):
     """
-    1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))
+    ``y = 1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SELU()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class CELU(Activation):
     """
-    max(0, x) + min(0, a * (exp(x / a) - 1))
+    ``y = max(0, x) + min(0, a * (exp(x / a) - 1))`` for every element; any shape -> the same shape.
+
+    Args:
+        a: Below 0 the result tends to -a; not 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.CELU()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class HardShrink(Activation):
     """
-    |x| > a ? x : 0
+    ``y = |x| > a ? x : 0`` for every element; any shape -> the same shape.
+
+    Args:
+        a: What is no larger becomes 0; not below 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardShrink()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class SoftShrink(Activation):
     """
-    x > a ? x - a : x < -a ? x + a : 0
+    ``y = x > a ? x - a : x < -a ? x + a : 0`` for every element; any shape -> the same shape.
+
+    Args:
+        a: By how much numbers come closer to 0; not below 0.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftShrink()).shape
+        (64, 8)
     """
     def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class TanhShrink(Activation):
     """
-    x - tanh(x)
+    ``y = x - tanh(x)`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.TanhShrink()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Threshold(Activation):
     """
-    x > threshold ? x : replacement
+    ``y = x > threshold ? x : replacement`` for every element; any shape -> the same shape.
+
+    Args:
+        threshold: What is above it stays.
+        replacement: What all else becomes.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Threshold(0.1, 0)).shape
+        (64, 8)
     """
     def __init__(
         self, threshold: float, replacement: float, *, name: str = ""
@@ -1551,7 +2541,16 @@ class Threshold(Activation):
 
 class GELU(Activation):
     """
-    x * Phi(x), by erf or its tanh form
+    ``y = x * (1 + erf(x / sqrt(2))) / 2`` for every element; any shape -> the same shape.
+
+    Args:
+        approximates_with_tanh: Is it x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.GELU()).shape
+        (64, 8)
     """
     def __init__(
         self, approximates_with_tanh: bool = False, *, name: str = ""
@@ -1559,13 +2558,31 @@ class GELU(Activation):
 
 class HardSwish(Activation):
     """
-    x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6
+    ``y = x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardSwish()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Clamp(Activation):
     """
-    min(max(x, min_value), max_value)
+    ``y = min(max(x, min_value), max_value)`` for every element; any shape -> the same shape.
+
+    Args:
+        min_value: The smallest value.
+        max_value: The largest value, no smaller.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Clamp(-1, 1)).shape
+        (64, 8)
     """
     def __init__(
         self, min_value: float, max_value: float, *, name: str = ""
@@ -1573,26 +2590,75 @@ class Clamp(Activation):
 
 class SiLU(Activation):
     """
-    x / (1 + exp(-x))
+    ``y = x / (1 + exp(-x))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SiLU()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Mish(Activation):
     """
-    x * tanh(ln(1 + exp(x)))
+    ``y = x * tanh(ln(1 + exp(x)))`` for every element; any shape -> the same shape.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.Mish()).shape
+        (64, 8)
     """
     def __init__(self, *, name: str = "") -> None: ...
 
 class PReLU(Layer):
     """
-    x > 0 ? x : w * x, with a slope that is trained: one for all elements, or one for each channel, axis 1. weights: (1), (C) or (1, C, 1, 1), else count of them with the value slope.
+    ``y = x > 0 ? x : weights * x``, with slopes that are trained.
+
+    Any shape -> the same shape: one slope for all elements, or one for each channel,
+    axis 1.
+
+    Args:
+        count: How many slopes there are: 1, or the number of channels.
+        slope: What they are at first.
+        weights: The slopes as an array or a tensor, in place of these: (1), (C) or
+            (1, C, 1, 1).
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a count below 1.
+        ShapeError: for slopes of another shape; from node(), where they are neither one
+            nor as many as the channels.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> prelu = tg.layers.PReLU(16)
+        >>> g.node(prelu, image).shape, prelu.weights.shape
+        ((8, 16, 32, 32), (16,))
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -1601,20 +2667,54 @@ class PReLU(Layer):
     @typing.overload
     def __init__(self, *, weights: Tensor | ArrayLike, name: str = "") -> None: ...
     @property
-    def weights(self) -> Tensor: ...
+    def weights(self) -> Tensor:
+        """
+        The slopes; trained.
+        """
     @property
-    def weights_parameter(self) -> TensorParameter: ...
+    def weights_parameter(self) -> TensorParameter:
+        """
+        weights with their state in training.
+        """
 
 class Arithmetic(Layer):
     """
-    One source for unary operations, else x and y, broadcast.
+    Arithmetic by element, with NumPy's broadcasting.
+
+    Sources are x and y, or x alone for unary operations; y and x have one data type.
+    ``x + y``, ``-x``, ``x.exp()`` are the same for results of a graph.
+
+    Args:
+        operation: Such as "add", "multiply", "max" or "sqrt".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown operation.
+        ShapeError: from node(), for shapes that do not broadcast.
+
+    Example:
+        >>> g, x, y = tg.Graph(), tg.Tensor((64, 16)), tg.Tensor((64, 1))
+        >>> g.node(tg.layers.Arithmetic("max"), [x, y]).shape
+        (64, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -1623,18 +2723,50 @@ class Arithmetic(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def operation(self) -> ArithmeticOperation: ...
+    def operation(self) -> ArithmeticOperation:
+        """
+        Such as "add", "multiply", "max" or "sqrt".
+        """
 
 class Comparison(Layer):
     """
-    Sources x and y, broadcast (logical_not: x); the result is boolean.
+    Comparison by element, with NumPy's broadcasting; the result is Boolean.
+
+    Sources are x and y, or x alone for "logical_not". No gradient passes. ``x < y`` is
+    the same for results of a graph.
+
+    Args:
+        operation: Such as "less", "equal" or "logical_and".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown operation.
+        ShapeError: from node(), for shapes that do not broadcast.
+
+    Example:
+        >>> g, x, y = tg.Graph(), tg.Tensor((64, 16)), tg.Tensor((64, 1))
+        >>> less = g.node(tg.layers.Comparison("less"), [x, y])
+        >>> less.shape, str(less.data_type)
+        ((64, 16), 'boolean')
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -1643,48 +2775,141 @@ class Comparison(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def operation(self) -> ComparisonOperation: ...
+    def operation(self) -> ComparisonOperation:
+        """
+        Such as "less", "equal" or "logical_and".
+        """
 
 class Selection(Layer):
     """
-    Sources condition (boolean), x, y, broadcast.
+    ``condition ? x : y`` by element, with NumPy's broadcasting.
+
+    Sources are the condition (Boolean), x and y. The condition has no gradient.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        DTypeError: from node(), for a condition that is not Boolean.
+        ShapeError: from node(), for shapes that do not broadcast.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> mask = tg.Tensor((64, 16), "boolean")
+        >>> g.node(tg.layers.Selection(), [mask, x, tg.Tensor((64, 1))]).shape
+        (64, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Dropout(Layer):
     """
-    Training: drops elements with probability `rate`, scales the others by 1 / (1 - rate). Seed 0 is the platform's.
+    Drops elements in training: they are 0, and the others divided by 1 - rate.
+
+    Any shape -> the same shape. Inference passes everything on. The mask depends on the
+    seed, the node and the number of the training step; the gradient has the same mask.
+
+    Args:
+        rate: The probability that an element is dropped, in [0, 1).
+        seed: Of the masks; 0: the platform's.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a rate outside of [0, 1).
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.sequence(x, tg.layers.FullyConnected(32), tg.layers.Dropout(0.5)).shape
+        (64, 32)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, rate: float, seed: int = 0, *, name: str = "") -> None: ...
     @property
-    def rate(self) -> float: ...
+    def rate(self) -> float:
+        """
+        The probability that an element is dropped, in [0, 1).
+        """
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """
+        Of the masks; 0: the platform's.
+        """
 
 class Softmax(Layer):
     """
-    exp(x) / sum(exp(x)) over one axis, or its logarithm.
+    Numbers that are positive and add up to 1 along an axis: ``exp(x) / sum(exp(x))``.
+
+    Any shape -> the same shape. SoftmaxCrossEntropy has a softmax of its own: train
+    without this layer before it.
+
+    Args:
+        operation: "softmax", or "log_softmax" for its logarithm.
+        axis: The axis, a negative one from the end; 1 are the classes of (N, C, ...).
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown operation; from node(), for an axis that the source
+            does not have.
+
+    Example:
+        >>> g, scores = tg.Graph(), tg.Tensor((64, 10))
+        >>> g.node(tg.layers.Softmax(), scores).shape
+        (64, 10)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -1694,67 +2919,185 @@ class Softmax(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end; 1 are the classes of (N, C, ...).
+        """
     @property
-    def operation(self) -> SoftmaxOperation: ...
+    def operation(self) -> SoftmaxOperation:
+        """
+        "softmax", or "log_softmax" for its logarithm.
+        """
 
 class Reshape(Layer):
     """
-    Same elements, other shape; one size may be -1.
+    The same elements in another shape; ``x.reshape(...)`` of results.
+
+    Args:
+        shape: The sizes, of which one may be -1: what remains. The first is the batch.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        ShapeError: from node(), for another number of elements.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 28, 16))
+        >>> g.node(tg.layers.Reshape((64, -1)), x).shape
+        (64, 448)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self, shape: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        The sizes, of which one may be -1: what remains. The first is the batch.
+        """
 
 class Flatten(Layer):
     """
-    (N, ...) -> (N, the number of elements of a sample), as fully connected layers want images.
+    (N, ...) -> (N, the number of elements of a sample), as FullyConnected wants images.
+
+    Args:
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 8, 8))
+        >>> g.node(tg.layers.Flatten(), image).shape
+        (64, 192)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, *, name: str = "") -> None: ...
 
 class Transpose(Layer):
     """
-    Result axis k is source axis axes[k].
+    The axes in another order; ``x.transpose(...)`` of results.
+
+    Args:
+        axes: Axis k of the result is axis axes[k] of the source.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for axes that are not all axes once, from node() for another
+            number of them.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 128, 4, 16))
+        >>> g.node(tg.layers.Transpose((0, 2, 1, 3)), x).shape
+        (8, 4, 128, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self, axes: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
-    def axes(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]:
+        """
+        Axis k of the result is axis axes[k] of the source.
+        """
 
 class Upsample(Layer):
     """
-    Images (N, C, H, W) at the size `shape`, (height, width), or sequences (N, C, W) and rows of images at (width); any ratio.
+    Images or sequences at another resolution, at any ratio, below 1 too.
+
+    (N, C, H, W) -> (N, C, H', W'), or the last axis of (N, C, W) or (N, C, H, W) alone.
+    Element i of an axis is taken at ::
+
+        (i + 1/2) * in / out - 1/2      or  i * (in - 1) / (out - 1), aligned
+
+    where "nearest" reads the element there, the later one half way between two, and
+    "linear" adds up the two around, by their distances. Positions outside are those of
+    the ends. Elements between those that are read have no influence.
+
+    Args:
+        shape: (H', W'), or (W',).
+        sample_mode: "nearest" or "linear".
+        aligns_corners: Are the first and the last elements those of the source? Else the
+            edges of the image are. For "linear".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 1, other numbers of them, and aligned corners
+            with "nearest".
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> g.node(tg.layers.Upsample((64, 64), "linear"), image).shape
+        (8, 16, 64, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -1767,38 +3110,103 @@ class Upsample(Layer):
     @property
     def aligns_corners(self) -> bool:
         """
-        Are the first and the last samples those of the source? Else the edges of the image are. For linear sampling.
+        Are the first and the last elements those of the source? Else the edges of the image are. For "linear".
         """
     @property
-    def sample_mode(self) -> SampleMode: ...
+    def sample_mode(self) -> SampleMode:
+        """
+        "nearest" or "linear".
+        """
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """
+        (H', W'), or (W',).
+        """
 
 class Concatenation(Layer):
     """
-    Sources of equal sizes but on `axis`.
+    Sources behind each other along an axis.
+
+    Args:
+        axis: The axis, a negative one from the end. Sources have equal sizes but on it.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        ShapeError: from node(), for sources of other sizes.
+
+    Example:
+        >>> g, x, y = tg.Graph(), tg.Tensor((64, 16)), tg.Tensor((64, 8))
+        >>> g.node(tg.layers.Concatenation(), [x, y]).shape
+        (64, 24)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, axis: int = 1, *, name: str = "") -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end. Sources have equal sizes but on it.
+        """
 
 class Split(Layer):
     """
-    Parts of ceil(size / split_count), or of split_section_lengths.
+    Parts of a source along an axis.
+
+    node() returns the first, Graph.result_tensors() all of them.
+
+    Args:
+        split_count: How many parts there are, of ceil(size / split_count) each; the last
+            one may be smaller, and there are fewer when the size is used up before.
+        split_section_lengths: Their sizes, in place of that, which add up to the axis.
+        axis: The axis, a negative one from the end.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a count or a size below 1.
+        ShapeError: from node(), for sizes that do not add up.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 24))
+        >>> split = tg.layers.Split([16, 8], axis=1)
+        >>> first = g.node(split, x)
+        >>> [part.shape for part in g.result_tensors(split)]
+        [(64, 16), (64, 8)]
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, split_count: int, axis: int, *, name: str = "") -> None: ...
@@ -1807,22 +3215,58 @@ class Split(Layer):
         self, split_section_lengths: list[int], axis: int, *, name: str = ""
     ) -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end.
+        """
     @property
-    def split_count(self) -> int: ...
+    def split_count(self) -> int:
+        """
+        How many parts there are, of ceil(size / split_count) each; the last one may be smaller, and there are fewer when the size is used up before.
+        """
     @property
-    def split_section_lengths(self) -> tuple[int, ...]: ...
+    def split_section_lengths(self) -> tuple[int, ...]:
+        """
+        Their sizes, in place of that, which add up to the axis.
+        """
 
 class Slice(Layer):
     """
-    Half-open ranges with positive strides, one per axis.
+    A part of each axis; ``x[:, 2:10]`` of results.
+
+    Args:
+        start: The first index of each axis.
+        end: Behind the last index of each axis.
+        stride: The steps, above 0; (): 1 on each axis.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for other numbers of axes; from node(), for ranges that the source
+            does not have, and steps below 1.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(tg.layers.Slice(start=(0, 2), end=(64, 10), stride=(1, 2)), x).shape
+        (64, 4)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -1833,22 +3277,60 @@ class Slice(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def end(self) -> tuple[int, ...]: ...
+    def end(self) -> tuple[int, ...]:
+        """
+        Behind the last index of each axis.
+        """
     @property
-    def start(self) -> tuple[int, ...]: ...
+    def start(self) -> tuple[int, ...]:
+        """
+        The first index of each axis.
+        """
     @property
-    def stride(self) -> tuple[int, ...]: ...
+    def stride(self) -> tuple[int, ...]:
+        """
+        The steps, above 0; (): 1 on each axis.
+        """
 
 class Padding(Layer):
     """
-    Pads height and width by one size, (left, right), or (top, bottom, left, right).
+    Adds elements around the last two axes: (..., H, W) -> (..., top + H + bottom, left +
+    W + right).
+
+    Args:
+        padding_type: "zero", "constant", "reflect" (without the border element),
+            "symmetric" (with it) or "replicate" (nothing but it).
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right).
+        constant_value: What is added, for "constant".
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown type, sizes below 0, and other numbers of them;
+            from node(), for more than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.Padding("reflect", (1, 1, 2, 2)), image).shape
+        (8, 3, 34, 36)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -1859,21 +3341,55 @@ class Padding(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def constant_value(self) -> float: ...
+    def constant_value(self) -> float:
+        """
+        What is added, for "constant".
+        """
     @property
-    def padding_bottom(self) -> int: ...
+    def padding_bottom(self) -> int:
+        """
+        Elements that are added below.
+        """
     @property
-    def padding_left(self) -> int: ...
+    def padding_left(self) -> int:
+        """
+        Elements that are added on the left.
+        """
     @property
-    def padding_right(self) -> int: ...
+    def padding_right(self) -> int:
+        """
+        Elements that are added on the right.
+        """
     @property
-    def padding_top(self) -> int: ...
+    def padding_top(self) -> int:
+        """
+        Elements that are added above.
+        """
     @property
-    def padding_type(self) -> PaddingType: ...
+    def padding_type(self) -> PaddingType:
+        """
+        "zero", "constant", "reflect" (without the border element), "symmetric" (with it) or "replicate" (nothing but it).
+        """
 
 class ZeroPadding(Padding):
     """
-    Pads with zeros.
+    Adds zeros around the last two axes.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ZeroPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -1881,7 +3397,23 @@ class ZeroPadding(Padding):
 
 class ReflectionPadding(Padding):
     """
-    Mirrors, without the border sample.
+    Mirrors the last two axes at their ends, without the border element.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ReflectionPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -1889,7 +3421,23 @@ class ReflectionPadding(Padding):
 
 class SymmetricPadding(Padding):
     """
-    Mirrors, with the border sample.
+    Mirrors the last two axes at their ends, with the border element.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.SymmetricPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -1897,7 +3445,23 @@ class SymmetricPadding(Padding):
 
 class ReplicationPadding(Padding):
     """
-    Repeats the border sample.
+    Repeats the border elements of the last two axes.
+
+    (..., H, W) -> (..., top + H + bottom, left + W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right);
+            one integer is that of all sides.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them; from node(), for more
+            than there are elements to mirror.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ReplicationPadding(2), image).shape
+        (8, 3, 36, 36)
     """
     def __init__(
         self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
@@ -1905,7 +3469,21 @@ class ReplicationPadding(Padding):
 
 class ConstantPadding(Padding):
     """
-    Pads with one value.
+    Adds a number around the last two axes: (..., H, W) -> (..., top + H + bottom, left +
+    W + right).
+
+    Args:
+        padding: Sizes of all sides, of (left, right) or of (top, bottom, left, right).
+        constant_value: What is added.
+        name: Names the layer in its graph; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 0, and other numbers of them.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 3, 32, 32))
+        >>> g.node(tg.layers.ConstantPadding((1, 1), constant_value=-1), image).shape
+        (8, 3, 32, 34)
     """
     def __init__(
         self,
@@ -1917,14 +3495,41 @@ class ConstantPadding(Padding):
 
 class Reduction(Layer):
     """
-    Reduced axes stay with size 1; no axes are all of them.
+    Sums, means or extremes over axes, which stay with size 1.
+
+    Args:
+        reduction_type: "sum", "mean", "max", "min", "arg_max", "arg_min", "l1_norm", "any"
+            or "all".
+        axes: The axes, negative ones from the end; (): all of them.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an unknown type; from node(), for axes that the source does
+            not have.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 28, 16))
+        >>> g.node(tg.layers.Reduction("mean", (1,)), x).shape
+        (64, 1, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -1934,13 +3539,36 @@ class Reduction(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def axes(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]:
+        """
+        The axes, negative ones from the end; (): all of them.
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "sum", "mean", "max", "min", "arg_max", "arg_min", "l1_norm", "any" or "all".
+        """
 
 class PoolingDescriptor:
     """
-    Pairs are (height, width), or one integer.
+    The options of Pooling, as ML Compute has them.
+
+    Pairs are (height, width), or one integer for both.
+
+    Args:
+        type: "max", "average" or "l2_norm".
+        kernel_size: Height and width of the window.
+        strides: Distances of the windows.
+        dilation_rates: Distances of the elements of a window.
+        padding_policy: "same", "valid" or "use_padding_size".
+        padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+        count_includes_padding: Does the mean of average pooling count padding?
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1, and for the policy
+            "use_padding_size" without sizes.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -1954,7 +3582,20 @@ class PoolingDescriptor:
         count_includes_padding: bool = False,
         *,
         ceil_mode: bool = False,
-    ) -> PoolingDescriptor: ...
+    ) -> PoolingDescriptor:
+        """
+        Describes average pooling.
+
+        Args:
+            kernel_size: Height and width of the window.
+            strides: Distances of the windows.
+            dilation_rates: Distances of the elements of a window.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+            count_includes_padding: Does the mean of average pooling count padding?
+            ceil_mode: Does a last window count that begins inside the padded image and ends
+                behind it?
+        """
     @staticmethod
     def l2_norm(
         kernel_size: collections.abc.Sequence[int] | int,
@@ -1964,7 +3605,19 @@ class PoolingDescriptor:
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         *,
         ceil_mode: bool = False,
-    ) -> PoolingDescriptor: ...
+    ) -> PoolingDescriptor:
+        """
+        Describes L2 norm pooling.
+
+        Args:
+            kernel_size: Height and width of the window.
+            strides: Distances of the windows.
+            dilation_rates: Distances of the elements of a window.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+            ceil_mode: Does a last window count that begins inside the padded image and ends
+                behind it?
+        """
     @staticmethod
     def max(
         kernel_size: collections.abc.Sequence[int] | int,
@@ -1974,7 +3627,19 @@ class PoolingDescriptor:
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         *,
         ceil_mode: bool = False,
-    ) -> PoolingDescriptor: ...
+    ) -> PoolingDescriptor:
+        """
+        Describes max pooling.
+
+        Args:
+            kernel_size: Height and width of the window.
+            strides: Distances of the windows.
+            dilation_rates: Distances of the elements of a window.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+            ceil_mode: Does a last window count that begins inside the padded image and ends
+                behind it?
+        """
     def __copy__(self) -> PoolingDescriptor: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> PoolingDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1998,46 +3663,131 @@ class PoolingDescriptor:
         Does a last window count that begins inside the padded image and ends behind it?
         """
     @property
-    def count_includes_padding(self) -> bool: ...
+    def count_includes_padding(self) -> bool:
+        """
+        Does the mean of average pooling count padding?
+        """
     @property
-    def dilation_rate_in_x(self) -> int: ...
+    def dilation_rate_in_x(self) -> int:
+        """
+        dilation_rates[1].
+        """
     @property
-    def dilation_rate_in_y(self) -> int: ...
+    def dilation_rate_in_y(self) -> int:
+        """
+        dilation_rates[0].
+        """
     @property
-    def dilation_rates(self) -> tuple[int, int]: ...
+    def dilation_rates(self) -> tuple[int, int]:
+        """
+        Distances of the elements of a window.
+        """
     @property
-    def kernel_height(self) -> int: ...
+    def kernel_height(self) -> int:
+        """
+        kernel_size[0].
+        """
     @property
-    def kernel_size(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]:
+        """
+        Height and width of the window.
+        """
     @property
-    def kernel_width(self) -> int: ...
+    def kernel_width(self) -> int:
+        """
+        kernel_size[1].
+        """
     @property
-    def padding_policy(self) -> PaddingPolicy: ...
+    def padding_policy(self) -> PaddingPolicy:
+        """
+        "same", "valid" or "use_padding_size".
+        """
     @property
-    def padding_size_in_x(self) -> int: ...
+    def padding_size_in_x(self) -> int:
+        """
+        padding_sizes[1].
+        """
     @property
-    def padding_size_in_y(self) -> int: ...
+    def padding_size_in_y(self) -> int:
+        """
+        padding_sizes[0].
+        """
     @property
-    def padding_sizes(self) -> tuple[int, int]: ...
+    def padding_sizes(self) -> tuple[int, int]:
+        """
+        Padding of each side, for "use_padding_size"; None: zeros.
+        """
     @property
-    def pooling_type(self) -> PoolingType: ...
+    def pooling_type(self) -> PoolingType:
+        """
+        "max", "average" or "l2_norm".
+        """
     @property
-    def stride_in_x(self) -> int: ...
+    def stride_in_x(self) -> int:
+        """
+        strides[1].
+        """
     @property
-    def stride_in_y(self) -> int: ...
+    def stride_in_y(self) -> int:
+        """
+        strides[0].
+        """
     @property
-    def strides(self) -> tuple[int, int]: ...
+    def strides(self) -> tuple[int, int]:
+        """
+        Distances of the windows.
+        """
 
 class Pooling(Layer):
     """
-    (N, C, H, W) -> (N, C, H', W'), over windows; (N, C, L) is an image of one row.
+    Reduces the windows of each channel to one number.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    With k' = (kernel - 1) * dilation + 1, extents are ceil(in / stride) for "same", and
+    floor((in + 2 * padding - k') / stride) + 1 otherwise. MaxPooling, AveragePooling
+    and L2NormPooling say what the types compute.
+
+    Args:
+        pooling_type: "max", "average" or "l2_norm".
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        dilation_rates: Distances of the elements of a window.
+        count_includes_padding: Does the mean of average pooling count padding?
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A PoolingDescriptor, in place of all others.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> g.node(tg.layers.Pooling("max", 3, strides=2), image).shape
+        (64, 3, 16, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, descriptor: PoolingDescriptor, *, name: str = "") -> None: ...
@@ -2058,11 +3808,40 @@ class Pooling(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> PoolingDescriptor: ...
+    def descriptor(self) -> PoolingDescriptor:
+        """
+        The options of the layer.
+        """
 
 class MaxPooling(Pooling):
     """
-    The largest sample of each window; padding never wins. No strides are the kernel size.
+    The largest element of each window; padding never wins.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    The gradient goes to the first largest element of the window. Extents are as those
+    of Pooling.
+
+    Args:
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows; None: the kernel size.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        dilation_rates: Distances of the elements of a window.
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> g.node(tg.layers.MaxPooling(2), image).shape
+        (64, 3, 16, 16)
+        >>> g.node(tg.layers.MaxPooling(3, strides=2, padding="same"), image).shape
+        (64, 3, 16, 16)
     """
     def __init__(
         self,
@@ -2080,7 +3859,30 @@ class MaxPooling(Pooling):
 
 class L2NormPooling(Pooling):
     """
-    The root of the sum of squares of each window. No strides are the kernel size.
+    The root of the sum of squares of each window.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    The gradient is g * x / y, and 0 where y is 0. Extents are as those of Pooling.
+
+    Args:
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows; None: the kernel size.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        dilation_rates: Distances of the elements of a window.
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> g.node(tg.layers.L2NormPooling((1, 2)), image).shape
+        (64, 3, 32, 16)
     """
     def __init__(
         self,
@@ -2098,7 +3900,32 @@ class L2NormPooling(Pooling):
 
 class AveragePooling(Pooling):
     """
-    The mean of each window, with or without padded samples. No strides are the kernel size.
+    The mean of each window.
+
+    (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of one row.
+    The mean is over the elements inside of the image, or over all positions with
+    count_includes_padding. Extents are as those of Pooling.
+
+    Args:
+        kernel_size: Height and width of the window, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        strides: Distances of the windows; None: the kernel size.
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        count_includes_padding: Does the mean of average pooling count padding?
+        dilation_rates: Distances of the elements of a window.
+        ceil_mode: Does a last window count that begins inside the padded image and ends
+            behind it?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes, strides and rates below 1.
+        ShapeError: from node(), for a source that is smaller than the window.
+
+    Example:
+        >>> g, sound = tg.Graph(), tg.Tensor((8, 16, 1000))
+        >>> g.node(tg.layers.AveragePooling((1, 10)), sound).shape
+        (8, 16, 100)
     """
     def __init__(
         self,
@@ -2117,7 +3944,27 @@ class AveragePooling(Pooling):
 
 class ConvolutionDescriptor:
     """
-    Pairs are (height, width), or one integer.
+    The options of Convolution and FullyConnected, as ML Compute has them.
+
+    Pairs are (height, width), or one integer for both. With both channel counts and no
+    kernel it describes a FullyConnected layer.
+
+    Args:
+        kernel_size: Height and width of the kernel.
+        input_feature_channel_count: The number of input channels.
+        output_feature_channel_count: The number of output channels.
+        type: "standard", "depthwise" or "transposed".
+        group_count: In how many groups channels are convolved apart; divides both
+            counts.
+        strides: Distances of the windows, a pair or one integer.
+        dilation_rates: Distances of the elements of a window, a pair or one integer.
+        padding_policy: "same", "valid" or "use_padding_size".
+        padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+
+    Raises:
+        InvalidArgument: for counts, sizes, strides and rates below 1, for a
+            group_count that does not divide both counts, and for the policy
+            "use_padding_size" without sizes.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2133,7 +3980,16 @@ class ConvolutionDescriptor:
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> ConvolutionDescriptor:
         """
-        Output channels are input * multiplier.
+        Describes a depthwise convolution: each channel has kernels of its own.
+
+        Args:
+            kernel_size: Height and width of the kernel.
+            input_feature_channel_count: The number of input channels.
+            channel_multiplier: The number of output channels of each input channel.
+            strides: Distances of the windows, a pair or one integer.
+            dilation_rates: Distances of the elements of a window, a pair or one integer.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
         """
     @staticmethod
     def transposed(
@@ -2146,7 +4002,21 @@ class ConvolutionDescriptor:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | PaddingPolicyName = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
-    ) -> ConvolutionDescriptor: ...
+    ) -> ConvolutionDescriptor:
+        """
+        Describes a transposed convolution.
+
+        Args:
+            kernel_size: Height and width of the kernel.
+            input_feature_channel_count: The number of input channels.
+            output_feature_channel_count: The number of output channels.
+            group_count: In how many groups channels are convolved apart; divides both
+                counts.
+            strides: Distances of the windows, a pair or one integer.
+            dilation_rates: Distances of the elements of a window, a pair or one integer.
+            padding_policy: "same", "valid" or "use_padding_size".
+            padding_sizes: Padding of each side, for "use_padding_size"; None: zeros.
+        """
     def __copy__(self) -> ConvolutionDescriptor: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> ConvolutionDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -2174,71 +4044,204 @@ class ConvolutionDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def convolution_type(self) -> ConvolutionType: ...
+    def convolution_type(self) -> ConvolutionType:
+        """
+        "standard", "depthwise" or "transposed".
+        """
     @property
-    def dilation_rate_in_x(self) -> int: ...
+    def dilation_rate_in_x(self) -> int:
+        """
+        dilation_rates[1].
+        """
     @property
-    def dilation_rate_in_y(self) -> int: ...
+    def dilation_rate_in_y(self) -> int:
+        """
+        dilation_rates[0].
+        """
     @property
-    def dilation_rates(self) -> tuple[int, int]: ...
+    def dilation_rates(self) -> tuple[int, int]:
+        """
+        Distances of the elements of a window, a pair or one integer.
+        """
     @property
-    def group_count(self) -> int: ...
+    def group_count(self) -> int:
+        """
+        In how many groups channels are convolved apart; divides both counts.
+        """
     @property
-    def input_feature_channel_count(self) -> int: ...
+    def input_feature_channel_count(self) -> int:
+        """
+        The number of input channels.
+        """
     @property
-    def is_convolution_transpose(self) -> bool: ...
+    def is_convolution_transpose(self) -> bool:
+        """
+        Is the type "transposed"?
+        """
     @property
-    def kernel_height(self) -> int: ...
+    def kernel_height(self) -> int:
+        """
+        kernel_size[0].
+        """
     @property
-    def kernel_size(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]:
+        """
+        Height and width of the kernel.
+        """
     @property
-    def kernel_width(self) -> int: ...
+    def kernel_width(self) -> int:
+        """
+        kernel_size[1].
+        """
     @property
-    def output_feature_channel_count(self) -> int: ...
+    def output_feature_channel_count(self) -> int:
+        """
+        The number of output channels.
+        """
     @property
-    def padding_policy(self) -> PaddingPolicy: ...
+    def padding_policy(self) -> PaddingPolicy:
+        """
+        "same", "valid" or "use_padding_size".
+        """
     @property
-    def padding_size_in_x(self) -> int: ...
+    def padding_size_in_x(self) -> int:
+        """
+        padding_sizes[1].
+        """
     @property
-    def padding_size_in_y(self) -> int: ...
+    def padding_size_in_y(self) -> int:
+        """
+        padding_sizes[0].
+        """
     @property
-    def padding_sizes(self) -> tuple[int, int]: ...
+    def padding_sizes(self) -> tuple[int, int]:
+        """
+        Padding of each side, for "use_padding_size"; None: zeros.
+        """
     @property
-    def stride_in_x(self) -> int: ...
+    def stride_in_x(self) -> int:
+        """
+        strides[1].
+        """
     @property
-    def stride_in_y(self) -> int: ...
+    def stride_in_y(self) -> int:
+        """
+        strides[0].
+        """
     @property
-    def strides(self) -> tuple[int, int]: ...
+    def strides(self) -> tuple[int, int]:
+        """
+        Distances of the windows, a pair or one integer.
+        """
     @property
-    def uses_depthwise_convolution(self) -> bool: ...
+    def uses_depthwise_convolution(self) -> bool:
+        """
+        Is the type "depthwise"?
+        """
 
 class WeightedLayer(Layer):
     """
-    A layer with weights and optional biases.
+    Base of Convolution and FullyConnected: weights, and biases if wanted.
     """
     @property
-    def biases(self) -> Tensor | None: ...
+    def biases(self) -> Tensor | None:
+        """
+        What is added; None without biases.
+        """
     @property
-    def biases_parameter(self) -> TensorParameter | None: ...
+    def biases_parameter(self) -> TensorParameter | None:
+        """
+        biases with their state in training.
+        """
     @property
-    def weights(self) -> Tensor: ...
+    def weights(self) -> Tensor:
+        """
+        What the sums are weighted by; trained.
+        """
     @property
-    def weights_parameter(self) -> TensorParameter: ...
+    def weights_parameter(self) -> TensorParameter:
+        """
+        weights with their state in training.
+        """
 
 class Convolution(WeightedLayer):
     """
-    (N, in, H, W) -> (N, out, H', W'); standard, depthwise or transposed.
+    Convolution of images or sequences: standard, grouped, depthwise or transposed.
 
-    Weights are (out, in / groups, height, width) or, with the same bytes, (1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). Those not given are created, with `initializer` (Glorot uniform) and zeros. The kernel size is required. padding: "same", "valid", one integer or (y, x).
+    (N, in, H, W) -> (N, out, H', W')::
 
-    Convolution(out, kernel) has the input channels of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+        y[n, o, i, j] = biases[o] + sum over c, u, v of weights[o, c, u, v]
+            * x[n, c, i * stride + u * dilation - top, j * stride + v * dilation - left]
+
+    A transposed one adds weights * x[n, c, i, j] to the window of y instead.
+
+    (N, in, L) -> (N, out, L') is an image of one row; the kernel's height is 1 then.
+    With k' = (kernel - 1) * dilation + 1 the extents are ::
+
+        padding   convolution                             transposed
+        "same"    ceil(in / stride)                       in * stride
+        "valid"   floor((in - k') / stride) + 1           (in - 1) * stride + k'
+        p         floor((in + 2 p - k') / stride) + 1     (in - 1) * stride + k' - 2 p
+
+    Weights are (out, in / group_count, height, width) or, with the same bytes,
+    (1, out * in / group_count, height, width); biases are (out) or (1, out, 1, 1).
+
+    Args:
+        input_feature_channel_count: The number of input channels. Leave it out, and it
+            is the source's: the first node creates the weights.
+        output_feature_channel_count: The number of output channels.
+        kernel_size: Height and width of the kernel, a pair or one integer; required.
+            Height 1 for (N, C, L).
+        padding: "same", "valid" (none), or the sizes of zeros on each side: one
+            integer, or (y, x). "same" pads floor(total / 2) before and the rest behind.
+        strides: Distances of the windows, a pair or one integer.
+        dilation_rates: Distances of the elements of a window, a pair or one integer.
+        group_count: In how many groups channels are convolved apart; divides both
+            counts.
+        convolution_type: "standard", "depthwise" or "transposed".
+        weights: An array or a tensor; None: created by `initializer`.
+        biases: An array or a tensor; None: created as zeros.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        uses_biases: Are biases added?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A ConvolutionDescriptor, in place of sizes and window.
+
+    Raises:
+        InvalidArgument: for counts, sizes, strides and rates below 1, and a group_count
+            that does not divide both counts.
+        ShapeError: for weights and biases of other sizes; from node(), for a source
+            with other channels or smaller than the kernel.
+        DTypeError: for weights and biases that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32))
+        >>> conv = tg.layers.Convolution(16, 3, strides=2)
+        >>> g.node(conv, image).shape, conv.weights.shape, conv.biases.shape
+        ((64, 16, 16, 16), (16, 3, 3, 3), (16,))
+        >>> sound = tg.Tensor((8, 1, 1000))
+        >>> g.node(tg.layers.Convolution(4, (1, 9), padding="valid"), sound).shape
+        (8, 4, 992)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -2293,22 +4296,68 @@ class Convolution(WeightedLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> ConvolutionDescriptor: ...
+    def descriptor(self) -> ConvolutionDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
 
 class FullyConnected(WeightedLayer):
     """
-    y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, 1).
+    Every output is a weighted sum of all inputs: ``y = x @ weights.T + biases``.
 
-    Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_size may be left out, or be (in, out), as programs for ML Compute have it.
+    (..., in) -> (..., out), and (N, in, 1, 1) -> (N, out, 1, 1). Weights are (out, in),
+    biases (out); each may have axes of size 1 besides, and weights may be flat. The
+    inputs are the elements of the last axis: put Flatten before it for images.
 
-    FullyConnected(out) has the input channels of its source, those of the last axis, or of axis 1 of (N, in, 1, 1): its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Args:
+        input_feature_channel_count: The number of input channels. Leave it out, and it
+            is the source's: the first node creates the weights.
+        output_feature_channel_count: The number of output channels.
+        weights: An array or a tensor; None: created by `initializer`.
+        biases: An array or a tensor; None: created as zeros.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        uses_biases: Are biases added?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A ConvolutionDescriptor, in place of the sizes; its kernel_size may
+            be (in, out), as programs for ML Compute have it.
+
+    Raises:
+        InvalidArgument: for counts below 1, and for a descriptor of anything but a
+            standard 1 x 1 convolution.
+        ShapeError: for weights and biases of other sizes; from node(), for a source of
+            another size.
+        DTypeError: for weights and biases that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16), name="x")
+        >>> fc = tg.layers.FullyConnected(10, name="fc")
+        >>> g.node(fc, x).shape
+        (64, 10)
+        >>> fc.weights.name, fc.weights.shape
+        ('fc.weights', (10, 16))
+        >>> tg.layers.FullyConnected(weights=np.eye(4)).weights.shape
+        (4, 4)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -2354,35 +4403,88 @@ class FullyConnected(WeightedLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> ConvolutionDescriptor: ...
+    def descriptor(self) -> ConvolutionDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
 
 class LoRA(Layer):
     """
-    y = base(x) + alpha / rank * x down^T up^T: a FullyConnected layer of a trained network learns something new by few parameters (Hu et al. 2021).
+    A layer of a trained network learns something new by few parameters.
 
-    down is (rank, in), uniform within 1 / sqrt(in); up is (out, rank), zeros: at first the layer is its base, whose parameters are frozen and keep their names. save(path, trained_only=True) writes what has changed; merged() is a FullyConnected layer that does the same.
+    ``y = base(x) + alpha / rank * x @ down.T @ up.T`` (Hu et al. 2021), with shapes as
+    those of its base, a FullyConnected layer. down is (rank, in), uniform within
+    1 / sqrt(in); up is (out, rank), zeros: at first the layer is its base, whose
+    parameters are frozen and keep their names. Train, then
+    ``save(path, trained_only=True)`` writes what has changed.
+
+    Args:
+        base: The FullyConnected layer, built: with its input channels, or after its
+            first node.
+        rank: The width between down and up, from 1 to the smaller one of in and out.
+        alpha: The factor of what is learned, before it is divided by rank.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a rank out of range, and an alpha that is not finite.
+        StateError: for a base without parameters yet.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> lora = tg.layers.LoRA(tg.layers.FullyConnected(16, 10), rank=4, alpha=8)
+        >>> g.node(lora, x).shape, lora.down.shape, lora.up.shape
+        ((64, 10), (4, 16), (10, 4))
     """
     def __init__(
         self, base: FullyConnected, rank: int, alpha: float, *, name: str = ""
     ) -> None: ...
     def merged(self) -> FullyConnected:
         """
-        A FullyConnected layer with weights + alpha / rank * up down, of their newest values.
+        A FullyConnected layer that does the same, with the newest weights + alpha / rank *
+        up @ down, and the biases of the base.
+
+        Returns:
+            A layer of its own, which belongs to no graph.
+
+        Example:
+            >>> lora = tg.layers.LoRA(tg.layers.FullyConnected(16, 10), rank=4, alpha=8)
+            >>> lora.merged().weights.shape
+            (10, 16)
         """
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """
+        The factor of what is learned, before it is divided by rank.
+        """
     @property
-    def base(self) -> FullyConnected: ...
+    def base(self) -> FullyConnected:
+        """
+        The FullyConnected layer, built: with its input channels, or after its first node.
+        """
     @property
-    def down(self) -> Tensor: ...
+    def down(self) -> Tensor:
+        """
+        The first factor, (rank, in); trained.
+        """
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """
+        The width between down and up, from 1 to the smaller one of in and out.
+        """
     @property
-    def up(self) -> Tensor: ...
+    def up(self) -> Tensor:
+        """
+        The second factor, (out, rank); trained.
+        """
 
 class MatMulDescriptor:
     """
-    WeightOptions of MatMul.
+    The options of MatMul, as ML Compute has them.
+
+    Args:
+        alpha: The factor.
+        transposes_x: Is x (..., k, n)?
+        transposes_y: Is y (..., m, k)?
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2395,22 +4497,64 @@ class MatMulDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """
+        The factor.
+        """
     @property
-    def transposes_x(self) -> bool: ...
+    def transposes_x(self) -> bool:
+        """
+        Is x (..., k, n)?
+        """
     @property
-    def transposes_y(self) -> bool: ...
+    def transposes_y(self) -> bool:
+        """
+        Is y (..., m, k)?
+        """
 
 class MatMul(Layer):
     """
-    alpha * op(X) * op(Y) over the last two axes of sources X and Y; leading axes broadcast.
+    The product of two sources: ``alpha * op(x) @ op(y)``, where op may transpose.
+
+    x (..., n, k) and y (..., k, m) -> (..., n, m): over the last two axes; axes before
+    these broadcast. ``x @ y`` is the same where one of them is a result of a graph.
+
+    Args:
+        alpha: The factor.
+        transposes_x: Is x (..., k, n)?
+        transposes_y: Is y (..., m, k)?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A MatMulDescriptor, in place of all others.
+
+    Raises:
+        InvalidArgument: for an alpha that is not finite.
+        ShapeError: from node(), for sources that do not fit.
+
+    Example:
+        >>> g = tg.Graph()
+        >>> x, y = tg.Tensor((8, 5, 16)), tg.Tensor((8, 7, 16))
+        >>> scaled = tg.layers.MatMul(alpha=1 / 4, transposes_y=True)
+        >>> g.node(scaled, [x, y]).shape
+        (8, 5, 7)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(self, descriptor: MatMulDescriptor, *, name: str = "") -> None: ...
@@ -2424,52 +4568,154 @@ class MatMul(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> MatMulDescriptor: ...
+    def descriptor(self) -> MatMulDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
 
 class GramMatrix(Layer):
     """
-    (N, C, H, W) -> (N, C, 1, C): scale times the products of all pairs of channels, summed over the image.
+    The products of all pairs of channels of an image, as style transfer compares them.
+
+    (N, C, H, W) -> (N, C, 1, C)::
+
+        y[n, f, 0, c] = scale * sum over h, w of x[n, f, h, w] * x[n, c, h, w]
+
+    Args:
+        scale: The factor.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a scale that is not finite.
+        ShapeError: from node(), for a source that is no image.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((4, 16, 32, 32))
+        >>> g.node(tg.layers.GramMatrix(scale=1 / 1024), image).shape
+        (4, 16, 1, 16)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, scale: float = 1.0, *, name: str = "") -> None: ...
     @property
-    def scale(self) -> float: ...
+    def scale(self) -> float:
+        """
+        The factor.
+        """
 
 class Gather(Layer):
     """
-    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along `axis`.
+    The elements of a source that indices name along an axis.
 
-    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), axis 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
+    Sources are the source and indices, int32 or int64. Indices of the source's rank name
+    one element each, as numpy.take_along_axis: the result has their shape. Indices of
+    one axis, for a source of more, name whole slices, as numpy.take: source (N, C, W)
+    and indices (M) give (N, M, W) for axis 1.
+
+    Args:
+        axis: The axis, a negative one from the end.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for indices out of 0 to size - 1, which names the tensor, the
+            element and the range: from the call for data, from the execution for what
+            the graph computes. There a GPU, which cannot, makes the result NaN.
+        ShapeError: from node(), for indices whose shape does not fit.
+
+    Example:
+        >>> g = tg.Graph()
+        >>> x = tg.Tensor((8, 128, 64))
+        >>> steps = tg.Tensor((3,), "int32", data=[0, 5, 127])
+        >>> g.node(tg.layers.Gather(axis=1), [x, steps]).shape
+        (8, 3, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(self, axis: int, *, name: str = "") -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end.
+        """
 
 class Scatter(Layer):
     """
-    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `axis` are those of the source ("none") or have them added ("sum").
+    A copy of a tensor in which indices along an axis name elements to replace.
 
-    Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
+    Sources are the source, indices (int32 or int64) and copy_from, which is copied.
+    Indices are as Gather's; the source has the shape of what Gather would take from
+    copy_from, and the result that of copy_from. Where several elements meet, "none"
+    keeps the last of them; "sum" adds them up in their order on the CPU, in any order on
+    the GPU.
+
+    Args:
+        axis: The axis, a negative one from the end.
+        reduction_type: "none": elements are replaced. "sum": the source's are added.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for another reduction_type, and for indices as Gather does.
+        ShapeError: from node(), for sources that do not fit.
+
+    Example:
+        >>> g = tg.Graph()
+        >>> rows, base = tg.Tensor((8, 3, 64)), tg.Tensor((8, 128, 64))
+        >>> steps = tg.Tensor((3,), "int32", data=[0, 5, 127])
+        >>> g.node(tg.layers.Scatter(axis=1), [rows, steps, base]).shape
+        (8, 128, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -2479,15 +4725,35 @@ class Scatter(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def axis(self) -> int: ...
+    def axis(self) -> int:
+        """
+        The axis, a negative one from the end.
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "none": elements are replaced. "sum": the source's are added.
+        """
 
 class EmbeddingDescriptor:
     """
-    embedding_count rows of embedding_dimension numbers.
+    The options of Embedding, as ML Compute has them.
 
-    padding_index: a row whose gradient is zero; it starts as zeros where the layer creates the weights. maximum_norm: rows that training looks up and whose norm of order p_norm (2; math.inf too) is larger are scaled to it, where they are stored, before they are read; no gradient passes that change, and inference scales what it reads. scales_gradient_by_frequency: the gradient of a row is divided by how often the execution looked it up. Raises InvalidArgument.
+    Args:
+        embedding_count: The number of rows.
+        embedding_dimension: The width of each row.
+        padding_index: A row whose gradient is zero; it starts as zeros where the layer
+            creates the weights. None: no such row.
+        maximum_norm: Rows that training looks up and whose norm is larger are scaled to
+            it, where they are stored, before they are read; no gradient passes that
+            change, and inference scales what it reads. None: no limit.
+        p_norm: The order of that norm; math.inf, too.
+        scales_gradient_by_frequency: Is the gradient of a row divided by how often the
+            execution looked it up?
+
+    Raises:
+        InvalidArgument: for sizes below 1, a padding_index that is no row, and norms that
+            are not above 0.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2506,30 +4772,92 @@ class EmbeddingDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def embedding_count(self) -> int: ...
+    def embedding_count(self) -> int:
+        """
+        The number of rows.
+        """
     @property
-    def embedding_dimension(self) -> int: ...
+    def embedding_dimension(self) -> int:
+        """
+        The width of each row.
+        """
     @property
-    def maximum_norm(self) -> float | None: ...
+    def maximum_norm(self) -> float | None:
+        """
+        Rows that training looks up and whose norm is larger are scaled to it, where they are stored, before they are read; no gradient passes that change, and inference scales what it reads. None: no limit.
+        """
     @property
-    def p_norm(self) -> float: ...
+    def p_norm(self) -> float:
+        """
+        The order of that norm; math.inf, too.
+        """
     @property
-    def padding_index(self) -> int | None: ...
+    def padding_index(self) -> int | None:
+        """
+        A row whose gradient is zero; it starts as zeros where the layer creates the weights. None: no such row.
+        """
     @property
-    def scales_gradient_by_frequency(self) -> bool: ...
+    def scales_gradient_by_frequency(self) -> bool:
+        """
+        Is the gradient of a row divided by how often the execution looked it up?
+        """
 
 class Embedding(Layer):
     """
-    (S) -> (S, embedding_dimension) for indices, int32 or int64, of any shape S of up to 7 axes; see Gather for those out of range.
+    Rows of a table that is trained, by their indices.
 
-    Weights are (embedding_count, embedding_dimension), have axes of size 1 besides, or are any other shape of as many elements, which costs a copy a step and excludes maximum_norm. Those not given are created: N(0, 1), or as `initializer` says. Weights of two axes, (count, dimension), need no sizes besides. The options are EmbeddingDescriptor's. Raises InvalidArgument, ShapeError or DTypeError.
+    Indices (...), int32 or int64, of any shape of up to 7 axes -> (...,
+    embedding_dimension). Weights are (embedding_count, embedding_dimension), with axes
+    of size 1 besides, or any shape of as many elements, which costs a copy a step and
+    excludes maximum_norm. Weights of two axes need no sizes besides.
+
+    Args:
+        embedding_count: The number of rows; None: that of the weights.
+        embedding_dimension: The width of each row; None: that of the weights.
+        padding_index: A row whose gradient is zero; it starts as zeros where the layer
+            creates the weights. None: no such row.
+        maximum_norm: Rows that training looks up and whose norm is larger are scaled to
+            it, where they are stored, before they are read; no gradient passes that
+            change, and inference scales what it reads. None: no limit.
+        p_norm: The order of that norm; math.inf, too.
+        scales_gradient_by_frequency: Is the gradient of a row divided by how often the
+            execution looked it up?
+        weights: An array or a tensor; None: created by `initializer`.
+        initializer: How weights that are not given are created, such as "uniform";
+            None: normal, N(0, 1).
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: An EmbeddingDescriptor, in place of sizes and options.
+
+    Raises:
+        InvalidArgument: for sizes below 1, and indices out of 0 to embedding_count - 1,
+            as Gather does.
+        ShapeError: for weights of other sizes.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, words = tg.Graph(), tg.Tensor((8, 128), "int32")
+        >>> embedding = tg.layers.Embedding(1000, 64, padding_index=0)
+        >>> g.node(embedding, words).shape, embedding.weights.shape
+        ((8, 128, 64), (1000, 64))
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -2555,15 +4883,45 @@ class Embedding(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> EmbeddingDescriptor: ...
+    def descriptor(self) -> EmbeddingDescriptor:
+        """
+        The options of the layer.
+        """
     @property
-    def weights(self) -> Tensor: ...
+    def weights(self) -> Tensor:
+        """
+        The table; trained.
+        """
     @property
-    def weights_parameter(self) -> TensorParameter: ...
+    def weights_parameter(self) -> TensorParameter:
+        """
+        weights with their state in training.
+        """
 
 class LSTMDescriptor:
     """
-    Sizes are features: of each step, and of each layer and direction.
+    The options of LSTM, GRU and RNN, as ML Compute has them for LSTM.
+
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+
+    Raises:
+        InvalidArgument: for sizes below 1, more than 1024 layers, and a dropout outside of
+            [0, 1).
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2587,72 +4945,188 @@ class LSTMDescriptor:
     @property
     def batch_first(self) -> bool:
         """
-        Sequences are (batch, time, features), else (time, batch, features).
+        Are sequences (batch, time, features)? Else they are (time, batch, features).
         """
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Does a second direction read each sequence from its end? Its features follow those of the first.
+        """
     @property
     def dropout(self) -> float:
         """
-        The rate of dropout, in training, of the outputs of all layers but the last.
+        The rate at which training drops outputs of all layers but the last, in [0, 1).
         """
     @property
-    def hidden_size(self) -> int: ...
+    def hidden_size(self) -> int:
+        """
+        Features of the state of each layer and direction.
+        """
     @property
-    def input_size(self) -> int: ...
+    def input_size(self) -> int:
+        """
+        Features of each step; leave it out, and it is the source's: the first node creates the weights.
+        """
     @property
-    def layer_count(self) -> int: ...
+    def layer_count(self) -> int:
+        """
+        The number of layers; each reads the output of the one before.
+        """
     @property
-    def result_mode(self) -> LSTMResultMode: ...
+    def result_mode(self) -> LSTMResultMode:
+        """
+        "output", or "output_and_states" for the last states as further results.
+        """
     @property
     def returns_sequences(self) -> bool:
         """
-        False: the output is the last hidden state.
+        Has the output all steps? Else one, the last state of each direction.
         """
     @property
-    def uses_biases(self) -> bool: ...
+    def uses_biases(self) -> bool:
+        """
+        Are biases added?
+        """
 
 class Recurrent(Layer):
     """
     Base of LSTM, GRU and RNN: sizes and lists of parameters.
+
+    Lists have one tensor for each layer of the forward direction, then of the backward
+    one, or as many as were given.
     """
     @property
-    def biases(self) -> list[Tensor] | None: ...
+    def biases(self) -> list[Tensor] | None:
+        """
+        What is added; None without biases.
+        """
     @property
-    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    def biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        biases with their state in training.
+        """
     @property
-    def descriptor(self) -> LSTMDescriptor: ...
+    def descriptor(self) -> LSTMDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
     @property
-    def hidden_weights(self) -> list[Tensor]: ...
+    def hidden_weights(self) -> list[Tensor]:
+        """
+        What states are multiplied by; trained.
+        """
     @property
-    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
+    def hidden_weights_parameters(self) -> list[TensorParameter]:
+        """
+        hidden_weights with their state in training.
+        """
     @property
-    def input_weights(self) -> list[Tensor]: ...
+    def input_weights(self) -> list[Tensor]:
+        """
+        What steps are multiplied by; trained.
+        """
     @property
-    def input_weights_parameters(self) -> list[TensorParameter]: ...
+    def input_weights_parameters(self) -> list[TensorParameter]:
+        """
+        input_weights with their state in training.
+        """
     @property
-    def secondary_biases(self) -> list[Tensor] | None: ...
+    def secondary_biases(self) -> list[Tensor] | None:
+        """
+        The biases of a GRU's candidate behind its product; None without.
+        """
     @property
-    def secondary_biases_parameters(self) -> list[TensorParameter] | None: ...
+    def secondary_biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        secondary_biases with their state in training.
+        """
 
 class LSTM(Recurrent):
     """
     Long short-term memory over sequences.
 
-    Sources: x (batch, time, input_size), the initial hidden state and the initial cell if wanted, each (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order. Beyond a length the output is zero, and the backward direction begins there.
+    With W, U, P and b of the gates, and * by element, each step computes ::
 
-    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last hidden states and the last cells (layers, directions, batch, hidden).
+        i = f_i(W_i x + U_i h + P_i * c + b_i), likewise f and g
+        c = f * c + i * g
+        o = f_o(W_o x + U_o h + P_o * c + b_o), with the new c
+        h = o * f_h(c)
 
-    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell.
+    Sources are x (batch, time, input_size); then, if wanted, the initial hidden state
+    and the initial cell, each (layers, directions, batch, hidden); and last, found by
+    its type, the lengths of the sequences, int32 (batch), in any order. Beyond a length
+    the output is zero, and the backward direction begins there.
 
-    LSTM(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    The result is the output (batch, time, directions * hidden), with one step when
+    returns_sequences is False; with result_mode="output_and_states" also the last hidden
+    states and the last cells (layers, directions, batch, hidden).
+
+    Weights are lists: for each layer of the forward direction, then of the backward one,
+    either a tensor for each gate, input, forget, cell and output, or one with all four.
+    Sizes are input_weights (hidden, in), hidden_weights (hidden, hidden), biases and
+    peephole_weights (hidden), or four times as many rows.
+
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+        input_weights: What steps are multiplied by; None: created by `initializer`.
+        hidden_weights: What states are multiplied by; None: created by `initializer`.
+        biases: What is added; None: created as zeros.
+        peephole_weights: How the cell enters the gates; None: it does not.
+        gate_activations: Activations of the input, forget, cell and output gates; None:
+            sigmoid, sigmoid, tanh, sigmoid.
+        output_result_activation: The activation of the cell before the output gate;
+            None: tanh.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: An LSTMDescriptor, in place of sizes and options.
+
+    Raises:
+        InvalidArgument: for sizes below 1, and lists of another length.
+        ShapeError: for weights of other sizes; from node(), for sources that do not fit.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 28, 16))  # (batch, time, features)
+        >>> g.node(tg.layers.LSTM(32), x).shape
+        (8, 28, 32)
+        >>> last = tg.layers.LSTM(32, bidirectional=True, returns_sequences=False)
+        >>> g.node(last, x).shape
+        (8, 1, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -2730,31 +5204,90 @@ class LSTM(Recurrent):
         name: str = "",
     ) -> None: ...
     @property
-    def gate_activations(self) -> list[ActivationDescriptor]: ...
+    def gate_activations(self) -> list[ActivationDescriptor]:
+        """
+        Activations of the input, forget, cell and output gates; None: sigmoid, sigmoid, tanh, sigmoid.
+        """
     @property
-    def output_result_activation(self) -> ActivationDescriptor: ...
+    def output_result_activation(self) -> ActivationDescriptor:
+        """
+        The activation of the cell before the output gate; None: tanh.
+        """
     @property
-    def peephole_weights(self) -> list[Tensor] | None: ...
+    def peephole_weights(self) -> list[Tensor] | None:
+        """
+        How the cell enters the gates; None: it does not.
+        """
     @property
-    def peephole_weights_parameters(self) -> list[TensorParameter] | None: ...
+    def peephole_weights_parameters(self) -> list[TensorParameter] | None:
+        """
+        peephole_weights with their state in training.
+        """
 
 class GRU(Recurrent):
     """
-    Gated recurrent units over sequences:
+    Gated recurrent units over sequences.
+
+    With W, R and b of the gates, and * by element, each step computes ::
 
         r = sigmoid(W_r x + R_r h + b_r), likewise z
-        n = tanh(W_n x + b_n + r * (R_n h + b2))
+        n = tanh(W_n x + b_n + r * (R_n h + b2)), with reset_after
+        n = tanh(W_n x + b_n + R_n (r * h)), without
         h = (1 - z) * n + z * h
 
-    or, without reset_after, n = tanh(W_n x + b_n + R_n (r * h)).
+    Sources are x (batch, time, input_size); then, if wanted, the initial state (layers,
+    directions, batch, hidden); and last, found by its type, the lengths of the
+    sequences, int32 (batch), in any order.
 
-    Sources: x (batch, time, input_size), the initial state if wanted, (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order.
+    The result is the output (batch, time, directions * hidden), with one step when
+    returns_sequences is False; with result_mode="output_and_states" also the last states
+    (layers, directions, batch, hidden).
 
-    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last states (layers, directions, batch, hidden).
+    Weights are lists with one tensor for each layer of the forward direction, then of
+    the backward one, with all gates in the order reset, update, candidate:
+    input_weights (3 * hidden, in), hidden_weights (3 * hidden, hidden), biases
+    (3 * hidden), secondary_biases b2 (hidden).
 
-    Weights are lists with one tensor for each layer of the forward direction, then of the backward one, all gates in it in the order reset, update, candidate: input_weights (3 * hidden, in), hidden_weights (3 * hidden, hidden), biases (3 * hidden), secondary_biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros.
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+        input_weights: What steps are multiplied by; None: created by `initializer`.
+        hidden_weights: What states are multiplied by; None: created by `initializer`.
+        biases: What is added; None: created as zeros.
+        secondary_biases: Biases b2 of the candidate, with reset_after; None: created as
+            zeros.
+        reset_after: Does the reset gate come after the product with the state, as in
+            PyTorch and cuDNN? Else before it.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
 
-    GRU(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Raises:
+        InvalidArgument: for sizes below 1, and lists of another length.
+        ShapeError: for weights of other sizes; from node(), for sources that do not fit.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 28, 16))  # (batch, time, features)
+        >>> gru = tg.layers.GRU(32, layer_count=2)
+        >>> g.node(gru, x).shape
+        (8, 28, 32)
+        >>> [w.shape for w in gru.input_weights]
+        [(96, 16), (96, 32)]
     """
     @typing.overload
     def __init__(
@@ -2798,19 +5331,61 @@ class GRU(Recurrent):
         name: str = "",
     ) -> None: ...
     @property
-    def reset_after(self) -> bool: ...
+    def reset_after(self) -> bool:
+        """
+        Does the reset gate come after the product with the state, as in PyTorch and cuDNN? Else before it.
+        """
 
 class RNN(Recurrent):
     """
-    A plain recurrent network over sequences: h = f(W x + R h + b), with f the tanh or another activation.
+    A plain recurrent network over sequences: ``h = activation(W x + R h + b)``.
 
-    Sources: x (batch, time, input_size), the initial state if wanted, (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order.
+    Sources are x (batch, time, input_size); then, if wanted, the initial state (layers,
+    directions, batch, hidden); and last, found by its type, the lengths of the
+    sequences, int32 (batch), in any order.
 
-    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last states (layers, directions, batch, hidden).
+    The result is the output (batch, time, directions * hidden), with one step when
+    returns_sequences is False; with result_mode="output_and_states" also the last states
+    (layers, directions, batch, hidden).
 
-    Weights are lists with one tensor for each layer of the forward direction, then of the backward one: input_weights (hidden, in), hidden_weights (hidden, hidden), biases (hidden). Those not given are created, with `initializer` (Glorot uniform) and zeros.
+    Weights are lists with one tensor for each layer of the forward direction, then of
+    the backward one: input_weights (hidden, in), hidden_weights (hidden, hidden), biases
+    (hidden).
 
-    RNN(hidden_size) has the input size of its source: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Args:
+        input_size: Features of each step; leave it out, and it is the source's: the
+            first node creates the weights.
+        hidden_size: Features of the state of each layer and direction.
+        layer_count: The number of layers; each reads the output of the one before.
+        uses_biases: Are biases added?
+        batch_first: Are sequences (batch, time, features)? Else they are (time, batch,
+            features).
+        bidirectional: Does a second direction read each sequence from its end? Its
+            features follow those of the first.
+        returns_sequences: Has the output all steps? Else one, the last state of each
+            direction.
+        dropout: The rate at which training drops outputs of all layers but the last, in
+            [0, 1).
+        result_mode: "output", or "output_and_states" for the last states as further
+            results.
+        input_weights: What steps are multiplied by; None: created by `initializer`.
+        hidden_weights: What states are multiplied by; None: created by `initializer`.
+        biases: What is added; None: created as zeros.
+        activation: The function of each step, such as "relu"; None: tanh.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for sizes below 1, and lists of another length.
+        ShapeError: for weights of other sizes; from node(), for sources that do not fit.
+        DTypeError: for weights that are not float32.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 28, 16))  # (batch, time, features)
+        >>> g.node(tg.layers.RNN(32, activation="relu"), x).shape
+        (8, 28, 32)
     """
     @typing.overload
     def __init__(
@@ -2858,11 +5433,31 @@ class RNN(Recurrent):
         name: str = "",
     ) -> None: ...
     @property
-    def activation(self) -> ActivationDescriptor: ...
+    def activation(self) -> ActivationDescriptor:
+        """
+        The function of each step, such as "relu"; None: tanh.
+        """
 
 class MultiheadAttentionDescriptor:
     """
-    key_dimension and value_dimension are widths of all heads together, after the projections; None: model_dimension. Both are multiples of head_count.
+    The options of MultiheadAttention, as ML Compute has them.
+
+    Args:
+        model_dimension: The width of queries and of the result.
+        head_count: The number of heads.
+        key_dimension: The width of all heads of the projected queries and keys; None:
+            model_dimension.
+        value_dimension: The width of all heads of the projected values; None:
+            model_dimension.
+        dropout: The rate at which training drops weights of attention, in [0, 1).
+        uses_biases: Do the four projections add biases?
+        uses_attention_biases: Is there one more key and value that all samples share,
+            as parameters?
+        adds_zero_attention: Is there one more key and value of zeros?
+
+    Raises:
+        InvalidArgument: for widths below 1, widths that head_count does not divide, and a
+            dropout outside of [0, 1).
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2883,38 +5478,129 @@ class MultiheadAttentionDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def adds_zero_attention(self) -> bool: ...
+    def adds_zero_attention(self) -> bool:
+        """
+        Is there one more key and value of zeros?
+        """
     @property
-    def dropout(self) -> float: ...
+    def dropout(self) -> float:
+        """
+        The rate at which training drops weights of attention, in [0, 1).
+        """
     @property
-    def head_count(self) -> int: ...
+    def head_count(self) -> int:
+        """
+        The number of heads.
+        """
     @property
-    def key_dimension(self) -> int: ...
+    def key_dimension(self) -> int:
+        """
+        The width of all heads of the projected queries and keys; None: model_dimension.
+        """
     @property
-    def model_dimension(self) -> int: ...
+    def model_dimension(self) -> int:
+        """
+        The width of queries and of the result.
+        """
     @property
-    def uses_attention_biases(self) -> bool: ...
+    def uses_attention_biases(self) -> bool:
+        """
+        Is there one more key and value that all samples share, as parameters?
+        """
     @property
-    def uses_biases(self) -> bool: ...
+    def uses_biases(self) -> bool:
+        """
+        Do the four projections add biases?
+        """
     @property
-    def value_dimension(self) -> int: ...
+    def value_dimension(self) -> int:
+        """
+        The width of all heads of the projected values; None: model_dimension.
+        """
 
 class MultiheadAttention(Layer):
     """
-    Sources query (N, L, E), key (N, S, in), value (N, S, in), then masks; result (N, L, E).
+    Multi-head attention: each query takes the values of the keys that fit it.
 
-    Softmax of scaled products of the projected queries and keys, per head, times the projected values; then the output projection. Masks are told apart by their rank: a key mask (N, S), Boolean; an attention mask (1, L, S) or (N * head_count, L, S), Boolean or float and added. True is masked out; a query that sees no key has attention 0. Declare a mask (1, L, S) with batch_axis=None.
+    Sources are query (N, L, E), key (N, S, in) and value (N, S, in), then masks if
+    wanted; the result is (N, L, E). With K and V the key and the value dimension, and
+    heads as columns of the projections::
 
-    weights: query (K, E), key (K, in), value (V, in), output (E, V), or with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V); biases of K, K, V and E elements; attention_biases of K and V. Those not given are created, weights with `initializer` (Glorot uniform) for sources of key_source_dimension and value_source_dimension (0: model_dimension), biases with zeros. Seed 0 is the platform's.
+        q = query @ Wq.T + bq,  k = key @ Wk.T + bk,  v = value @ Wv.T + bv
+        a = softmax(q @ k.T / sqrt(K / head_count) + mask)     for each head
+        y = concatenated(dropout(a) @ v) @ Wo.T + bo
 
-    MultiheadAttention(head_count) has the widths of its sources: its first node makes the parameters. Raises InvalidArgument, ShapeError or DTypeError.
+    Masks are told apart by their rank. A key mask (N, S) is Boolean; an attention mask
+    (1, L, S) or (N * head_count, L, S) is Boolean, or float and added. True is masked
+    out, and a query that sees no key has attention 0. Declare a mask (1, L, S) with
+    batch_axis=None.
+
+    Weights are those of query (K, E), key (K, in), value (V, in) and output (E, V), or
+    with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V). Biases have
+    K, K, V and E elements. MultiheadAttention(head_count) has the widths of its
+    sources, and its first node creates the parameters.
+
+    Args:
+        model_dimension: The width of queries and of the result.
+        head_count: The number of heads.
+        key_dimension: The width of all heads of the projected queries and keys; None:
+            model_dimension.
+        value_dimension: The width of all heads of the projected values; None:
+            model_dimension.
+        dropout: The rate at which training drops weights of attention, in [0, 1).
+        uses_biases: Do the four projections add biases?
+        uses_attention_biases: Is there one more key and value that all samples share,
+            as parameters?
+        adds_zero_attention: Is there one more key and value of zeros?
+        weights: Of query, key, value and output, arrays or tensors; None: created by
+            `initializer`.
+        biases: Of query, key, value and output; None: created as zeros.
+        attention_biases: The key and the value that all samples share; None: created as
+            zeros, with uses_attention_biases.
+        initializer: How weights that are not given are created: "uniform",
+            "glorot_uniform", "xavier", "he_uniform", "he_normal" or "orthogonal"; None:
+            "glorot_uniform".
+        key_source_dimension: The width of key sources, for weights that are created; 0:
+            model_dimension.
+        value_source_dimension: The width of value sources, for weights that are
+            created; 0: model_dimension.
+        seed: Of dropout; 0: the platform's.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A MultiheadAttentionDescriptor, in place of the widths and options.
+
+    Raises:
+        InvalidArgument: for widths that head_count does not divide, and a dropout
+            outside of [0, 1).
+        ShapeError: for weights and biases of other sizes; from node(), for sources that
+            do not fit.
+        DTypeError: for weights and biases that are not float32.
+
+    Example:
+        >>> g, words = tg.Graph(), tg.Tensor((8, 128, 64))  # (batch, time, features)
+        >>> attention = tg.layers.MultiheadAttention(4)
+        >>> g.node(attention, [words, words, words]).shape
+        (8, 128, 64)
+        >>> [w.shape for w in attention.weights]
+        [(64, 64), (64, 64), (64, 64), (64, 64)]
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -2974,59 +5660,140 @@ class MultiheadAttention(Layer):
     @property
     def attention_biases(self) -> list[Tensor] | None:
         """
-        Key, value.
+        The key and the value that all samples share, or None.
         """
     @property
     def attention_biases_parameters(self) -> list[TensorParameter] | None:
         """
-        They are trained; ML Compute's are not: set is_updatable to False for that.
+        attention_biases with their state in training. They are trained; ML Compute's are not: set is_updatable to False for that.
         """
     @property
     def biases(self) -> list[Tensor] | None:
         """
-        The same.
+        Those of query, key, value and output; None without biases.
         """
     @property
-    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    def biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        biases with their state in training.
+        """
     @property
-    def descriptor(self) -> MultiheadAttentionDescriptor: ...
+    def descriptor(self) -> MultiheadAttentionDescriptor:
+        """
+        The options of the layer; sizes are 0 until it is built.
+        """
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """
+        Of dropout; 0: the platform's.
+        """
     @property
     def weights(self) -> list[Tensor]:
         """
-        Query, key, value, output.
+        Those of query, key, value and output; trained.
         """
     @property
-    def weights_parameters(self) -> list[TensorParameter]: ...
+    def weights_parameters(self) -> list[TensorParameter]:
+        """
+        weights with their state in training.
+        """
 
 class NormalizationLayer(Layer):
     """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class says what mean and biased variance are of.
+    Base of the normalizations: ``y = gamma * (x - mean) / sqrt(variance +
+    variance_epsilon) + beta``, where each class says what mean and biased variance
+    are of.
     """
     @property
-    def beta(self) -> Tensor | None: ...
+    def beta(self) -> Tensor | None:
+        """
+        What is added; None: nothing.
+        """
     @property
-    def beta_parameter(self) -> TensorParameter | None: ...
+    def beta_parameter(self) -> TensorParameter | None:
+        """
+        beta with its state in training.
+        """
     @property
-    def gamma(self) -> Tensor | None: ...
+    def gamma(self) -> Tensor | None:
+        """
+        The factors; None: 1.
+        """
     @property
-    def gamma_parameter(self) -> TensorParameter | None: ...
+    def gamma_parameter(self) -> TensorParameter | None:
+        """
+        gamma with its state in training.
+        """
     @property
-    def variance_epsilon(self) -> float: ...
+    def variance_epsilon(self) -> float:
+        """
+        Is added to the variance, above 0.
+        """
 
 class BatchNormalization(NormalizationLayer):
     """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1).
+    Normalizes each channel over the batch.
 
-    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out. feature_channel_count None: that of the source; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+    (N, C, ...) -> the same shape, with axis 1 the channels::
+
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Training takes mean and biased variance of each channel over all other axes of the
+    batch, and moves the running ones, which inference takes::
+
+        running = momentum * running + (1 - momentum) * batch
+
+    where the variance of the batch is the unbiased one. Note that PyTorch's momentum
+    is one minus this one.
+
+    Tensors are (C) or (1, C, 1, 1). Without any, mean 0, variance 1, beta 0 and gamma
+    1 are created. With some, a missing mean or variance is created, and beta and gamma
+    are those given or none.
+
+    Args:
+        feature_channel_count: The number of channels; None: the source's, and the first
+            node creates the parameters.
+        mean: The running mean, an array or a tensor; training moves it.
+        variance: The running variance, an array or a tensor; training moves it.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        momentum: How much of the running statistics each training step keeps, in [0,
+            1].
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and a momentum outside of
+            [0, 1].
+        ShapeError: for tensors of another size.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((64, 3, 32, 32), name="image")
+        >>> norm = tg.layers.BatchNormalization(name="norm")
+        >>> g.sequence(image, tg.layers.Convolution(16, 3), norm).shape
+        (64, 16, 32, 32)
+        >>> norm.gamma.name, norm.gamma.shape
+        ('norm.gamma', (16,))
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3041,28 +5808,91 @@ class BatchNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def feature_channel_count(self) -> int: ...
+    def feature_channel_count(self) -> int:
+        """
+        The number of channels; None: the source's, and the first node creates the parameters.
+        """
     @property
-    def mean(self) -> Tensor: ...
+    def mean(self) -> Tensor:
+        """
+        The running mean, an array or a tensor; training moves it.
+        """
     @property
-    def momentum(self) -> float: ...
+    def momentum(self) -> float:
+        """
+        How much of the running statistics each training step keeps, in [0, 1].
+        """
     @property
-    def variance(self) -> Tensor: ...
+    def variance(self) -> Tensor:
+        """
+        The running variance, an array or a tensor; training moves it.
+        """
 
 class InstanceNormalization(NormalizationLayer):
     """
-    Each channel (axis 1) of each sample has its own mean and variance, over all axes behind.
+    Normalizes each channel of each sample.
 
-    Tensors are (C) or (1, C, 1, 1). None given: beta and gamma are created, unless uses_parameters is false. Some given: there are no others, but for a missing mean or variance beside the other one.
+    (N, C, ...) -> the same shape, with axis 1 the channels::
 
-    With mean and variance training moves them: running = momentum * running + (1 - momentum) * the mean over the samples, of unbiased variances; inference uses them. Without, momentum has no effect. feature_channel_count None: that of the source; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Mean and biased variance are over all axes behind the channels. With a mean and a
+    variance, which are then running ones, training moves them, and inference takes
+    them::
+
+        running = momentum * running + (1 - momentum) * mean over the samples
+
+    of unbiased variances. Without them inference does what training does.
+
+    Tensors are (C) or (1, C, 1, 1). Without any, beta 0 and gamma 1 are created unless
+    uses_parameters is False. With some, there are no others, but for a mean of 0 or a
+    variance of 1 that is missing beside the other one.
+
+    Args:
+        feature_channel_count: The number of channels; None: the source's, and the first
+            node creates the parameters.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        momentum: How much of the running statistics each training step keeps, in [0,
+            1].
+        mean: The running mean, an array or a tensor; training moves it.
+        variance: The running variance, an array or a tensor; training moves it.
+        uses_parameters: Are beta and gamma created where neither is given?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and a momentum outside of
+            [0, 1].
+        ShapeError: for tensors of another size.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> norm = tg.layers.InstanceNormalization()
+        >>> g.node(norm, image).shape
+        (8, 16, 32, 32)
+        >>> norm.beta.shape, norm.mean
+        ((16,), None)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3078,26 +5908,81 @@ class InstanceNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def feature_channel_count(self) -> int: ...
+    def feature_channel_count(self) -> int:
+        """
+        The number of channels; None: the source's, and the first node creates the parameters.
+        """
     @property
-    def mean(self) -> Tensor | None: ...
+    def mean(self) -> Tensor | None:
+        """
+        The running mean, an array or a tensor; training moves it.
+        """
     @property
-    def momentum(self) -> float: ...
+    def momentum(self) -> float:
+        """
+        How much of the running statistics each training step keeps, in [0, 1].
+        """
     @property
-    def variance(self) -> Tensor | None: ...
+    def variance(self) -> Tensor | None:
+        """
+        The running variance, an array or a tensor; training moves it.
+        """
 
 class GroupNormalization(NormalizationLayer):
     """
-    Each of group_count equal parts of the channels (axis 1) of each sample has its own mean and variance, over its channels and all axes behind.
+    Normalizes groups of channels of each sample.
 
-    beta and gamma are (C) or (1, C, 1, 1). None given: both are created, unless uses_parameters is false. One given: there is no other. GroupNormalization(group_count) has the channels of its source: its first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+    (N, C, ...) -> the same shape, with axis 1 the channels::
+
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Mean and biased variance are over the channels of a group, which lie side by side,
+    and all axes behind. beta and gamma, one for each channel, are (C) or (1, C, 1, 1).
+    Without any, beta 0 and gamma 1 are created unless uses_parameters is False; with
+    one, there is no other.
+
+    Args:
+        feature_channel_count: The number of channels; None: the source's, and the first
+            node creates the parameters.
+        group_count: How many groups the channels make up; divides their number.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        uses_parameters: Are beta and gamma created where neither is given?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and a group_count that does
+            not divide the channels.
+        ShapeError: for tensors of another size.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, image = tg.Graph(), tg.Tensor((8, 16, 32, 32))
+        >>> norm = tg.layers.GroupNormalization(4)
+        >>> g.node(norm, image).shape
+        (8, 16, 32, 32)
+        >>> norm.feature_channel_count
+        16
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     @typing.overload
     def __init__(
@@ -3123,22 +6008,74 @@ class GroupNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def feature_channel_count(self) -> int: ...
+    def feature_channel_count(self) -> int:
+        """
+        The number of channels; None: the source's, and the first node creates the parameters.
+        """
     @property
-    def group_count(self) -> int: ...
+    def group_count(self) -> int:
+        """
+        How many groups the channels make up; divides their number.
+        """
 
 class LayerNormalization(NormalizationLayer):
     """
-    Mean and variance over the last axes, which have the sizes of normalized_shape, or over `axes` of these sizes; all other axes are samples.
+    Normalizes each sample over its last axes, or over others.
 
-    beta and gamma have the normalized shape, with or without sizes of 1 before it up to four axes, or as many elements in one axis. None given: both are created, unless uses_parameters is false. One given: there is no other. Axes that are not the last ones cost a transposition before and after. normalized_shape None: the source's sizes on `axes`, or on its last axis; the first node makes the tensors. Raises InvalidArgument, ShapeError or DTypeError.
+    Any shape -> the same shape::
+
+        y = gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta
+
+    Mean and biased variance are over the axes that normalized_shape has sizes of; all
+    other axes are samples. beta and gamma have one element for each element of
+    normalized_shape, and that shape, with or without sizes of 1 before it up to four
+    axes, or one axis. Without any, beta 0 and gamma 1 are created unless
+    uses_parameters is False; with one, there is no other.
+
+    Args:
+        normalized_shape: Sizes of the axes that are normalized over; None: the source's
+            sizes on `axes`, or on its last axis, and the first node creates the
+            parameters.
+        beta: What is added, an array or a tensor; trained.
+        gamma: The factors, an array or a tensor; trained.
+        variance_epsilon: Is added to the variance, above 0.
+        axes: The axes with the sizes of normalized_shape, negative ones from the end;
+            (): the last ones. Others cost a transposition before and after.
+        uses_parameters: Are beta and gamma created where neither is given?
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an epsilon that is not above 0, and for axes that are not
+            those of normalized_shape.
+        ShapeError: for sizes that the source, beta or gamma does not have.
+        DTypeError: for tensors that are not float32.
+
+    Example:
+        >>> g, words = tg.Graph(), tg.Tensor((8, 128, 64))  # (batch, time, features)
+        >>> norm = tg.layers.LayerNormalization()
+        >>> g.node(norm, words).shape, norm.gamma.shape
+        ((8, 128, 64), (64,))
+        >>> tg.layers.LayerNormalization((128, 64)).gamma.shape
+        (128, 64)
     """
     @staticmethod
     def supports_data_type(
         data_type: DataType | DTypeLike, device: Device | DeviceType | str
     ) -> bool:
         """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        May a source of a layer of this class have this type on this device? Layer answers
+        for all: may a source of any layer?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.layers.Softmax.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3152,15 +6089,37 @@ class LayerNormalization(NormalizationLayer):
         name: str = "",
     ) -> None: ...
     @property
-    def axes(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]:
+        """
+        The axes with the sizes of normalized_shape, negative ones from the end; (): the last ones. Others cost a transposition before and after.
+        """
     @property
-    def normalized_shape(self) -> tuple[int, ...]: ...
+    def normalized_shape(self) -> tuple[int, ...]:
+        """
+        Sizes of the axes that are normalized over; None: the source's sizes on `axes`, or on its last axis, and the first node creates the parameters.
+        """
 
 class Sequential(Layer):
     """
-    Layers one after the other, as one: Graph.node() adds a node for each, in order.
+    Layers that follow each other, as one layer.
 
-    The first layer gets the sources, every other one the first result before; loss_labels go to the last. Some may be Sequential themselves. It is no layer of the graph: those in it are, under their own names. len(), an index and iteration give the layers. Raises InvalidArgument without a layer.
+    The first gets the sources, every other one the first result before, and loss_labels
+    go to the last. node() and sequence() add a node for each, and those may be Sequential themselves. It
+    is no layer of the graph: those in it are, under their own names. len(), an index and
+    iteration give the layers.
+
+    Args:
+        args: The layers, one or more.
+
+    Raises:
+        InvalidArgument: without a layer.
+        CallError: for what is no layer.
+
+    Example:
+        >>> block = tg.layers.Sequential(tg.layers.FullyConnected(8), tg.layers.ReLU())
+        >>> g, x = tg.Graph(), tg.Tensor((64, 16))
+        >>> g.node(block, x).shape, len(block)
+        ((64, 8), 2)
     """
     def __getitem__(self, index: int) -> Layer: ...
     def __init__(self, *args: Layer) -> None: ...
@@ -3170,7 +6129,25 @@ class Sequential(Layer):
 
 class LossDescriptor:
     """
-    A loss and its options; those that are not given have the loss's own defaults.
+    A loss and its options, as ML Compute has them.
+
+    A loss reads the options that it has, and all are checked.
+
+    Args:
+        loss_type: Which loss it is, such as "huber".
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        class_count: The number of classes that smoothing shares out to; 1: the size of
+            axis 1.
+        epsilon: Is added to what logarithms are taken of, not below 0.
+        delta: Where distances begin, above 0.
+        ignore_index: A label that is none, where labels are indices: there is no loss
+            and no gradient.
+
+    Raises:
+        InvalidArgument: for options out of range.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3191,25 +6168,71 @@ class LossDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def class_count(self) -> int: ...
+    def class_count(self) -> int:
+        """
+        The number of classes that smoothing shares out to; 1: the size of axis 1.
+        """
     @property
-    def delta(self) -> float: ...
+    def delta(self) -> float:
+        """
+        Where distances begin, above 0.
+        """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Is added to what logarithms are taken of, not below 0.
+        """
     @property
-    def ignore_index(self) -> int: ...
+    def ignore_index(self) -> int:
+        """
+        A label that is none, where labels are indices: there is no loss and no gradient.
+        """
     @property
-    def label_smoothing(self) -> float: ...
+    def label_smoothing(self) -> float:
+        """
+        How much of each label is shared out to all classes, in [0, 1].
+        """
     @property
-    def loss_type(self) -> LossType: ...
+    def loss_type(self) -> LossType:
+        """
+        Which loss it is, such as "huber".
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "mean", "sum" or "none", over the batch too. "none" leaves the losses as they are, and what is minimized is their sum.
+        """
     @property
-    def weight(self) -> float: ...
+    def weight(self) -> float:
+        """
+        A factor of the loss.
+        """
 
 class Loss(Layer):
     """
-    A layer with sources prediction, labels and optionally weights. Labels have the prediction's shape, give or take axes of size 1 behind the first; those of losses without classes and samples may broadcast to it; those of the class losses may be int32 or int64 indices of classes, (N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to the element losses; class_weights: one for each class.
+    A loss of any type, and the base of all losses.
+
+    A layer with the sources prediction, labels and, if wanted, weights. Labels have the
+    prediction's shape, give or take axes of size 1 behind the first; the class of each
+    type says more. Its gradient, to the prediction alone, is the exact derivative of
+    what is reported, with the reduction.
+
+    Args:
+        descriptor: A LossDescriptor: the type and its options.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        class_weights: Factors of the classes, an array or a tensor with one for each;
+            None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> options = tg.losses.LossDescriptor("huber", delta=0.5)
+        >>> tg.losses.Loss(options).descriptor.delta
+        0.5
     """
     @staticmethod
     def supports_data_type(
@@ -3217,6 +6240,17 @@ class Loss(Layer):
     ) -> bool:
         """
         May a source of a loss have this type on this device?
+
+        Args:
+            data_type: The type of the source, such as "float16" or numpy.int32.
+            device: The device, or its name.
+
+        Returns:
+            True, if it may.
+
+        Example:
+            >>> tg.losses.Huber.supports_data_type("float32", "cpu")
+            True
         """
     def __init__(
         self,
@@ -3227,15 +6261,52 @@ class Loss(Layer):
         name: str = "",
     ) -> None: ...
     @property
-    def class_weights(self) -> Tensor | None: ...
+    def class_weights(self) -> Tensor | None:
+        """
+        Factors of the classes, or None.
+        """
     @property
-    def descriptor(self) -> LossDescriptor: ...
+    def descriptor(self) -> LossDescriptor:
+        """
+        The type and its options.
+        """
     @property
-    def weights(self) -> Tensor | None: ...
+    def weights(self) -> Tensor | None:
+        """
+        Factors of the losses, or None.
+        """
 
 class MeanAbsoluteError(Loss):
     """
-    |y - t|
+    The distance of prediction and label: ``|y - t|``.
+
+    The L1 loss.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.MeanAbsoluteError()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3257,7 +6328,35 @@ class MeanAbsoluteError(Loss):
 
 class MeanSquaredError(Loss):
     """
-    (y - t)^2
+    The squared distance of prediction and label: ``(y - t)^2``.
+
+    The L2 loss.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.MeanSquaredError()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3279,7 +6378,45 @@ class MeanSquaredError(Loss):
 
 class SoftmaxCrossEntropy(Loss):
     """
-    -sum_c t ln softmax(y), over axis 1. Labels are shares of each class, or indices of classes; then ignore_index is no label at all, and the mean divides by the class weights of the others.
+    How far scores are from the class: ``-sum over classes of t * ln softmax(y)``.
+
+    The softmax is part of it: give it scores as they come from the last layer. With label
+    smoothing s, t becomes t * (1 - s) + s / K.
+
+    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
+    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
+    (N, ...), which are ignored where they are ignore_index. There is one loss for each
+    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
+    (1 without) of the labels that are not ignored, which makes NaN when all are.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        class_count: The number of classes that smoothing shares out to; 1: the size of
+            axis 1.
+        ignore_index: A label that is none, where labels are indices: there is no loss
+            and no gradient.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        class_weights: Factors of the classes, an array or a tensor with one for each;
+            None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.SoftmaxCrossEntropy(label_smoothing=0.1)
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3306,7 +6443,37 @@ class SoftmaxCrossEntropy(Loss):
 
 class SigmoidCrossEntropy(Loss):
     """
-    max(y, 0) - y t + ln(1 + exp(-|y|))
+    Yes or no for each element: ``max(y, 0) - y * t + ln(1 + exp(-|y|))``.
+
+    The cross-entropy of sigmoid(y) and t, for scores y and labels from 0 to 1. With label
+    smoothing s, t becomes t * (1 - s) + s / 2.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.SigmoidCrossEntropy()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3329,7 +6496,45 @@ class SigmoidCrossEntropy(Loss):
 
 class CategoricalCrossEntropy(Loss):
     """
-    -sum_c t ln y, over axis 1; labels as those of SoftmaxCrossEntropy.
+    How far probabilities are from the class: ``-sum over classes of t * ln y``.
+
+    For probabilities y, as Softmax makes them; SoftmaxCrossEntropy of the scores is more
+    exact. With label smoothing s, t becomes t * (1 - s) + s / K.
+
+    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
+    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
+    (N, ...), which are ignored where they are ignore_index. There is one loss for each
+    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
+    (1 without) of the labels that are not ignored, which makes NaN when all are.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        label_smoothing: How much of each label is shared out to all classes, in [0, 1].
+        class_count: The number of classes that smoothing shares out to; 1: the size of
+            axis 1.
+        ignore_index: A label that is none, where labels are indices: there is no loss
+            and no gradient.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        class_weights: Factors of the classes, an array or a tensor with one for each;
+            None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> y = g.sequence(x, tg.layers.FullyConnected(3), tg.layers.Softmax())
+        >>> loss = tg.losses.CategoricalCrossEntropy()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3356,7 +6561,35 @@ class CategoricalCrossEntropy(Loss):
 
 class Hinge(Loss):
     """
-    max(0, 1 - (2 t - 1) y)
+    The margin of a score: ``max(0, 1 - (2 * t - 1) * y)``.
+
+    For labels 0 and 1.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.Hinge()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3378,7 +6611,36 @@ class Hinge(Loss):
 
 class Huber(Loss):
     """
-    e = y - t: e^2 / 2, or delta (|e| - delta / 2) beyond delta
+    Squares for small errors, distances for large ones.
+
+    With e = y - t: ``e^2 / 2`` where |e| <= delta, else ``delta * (|e| - delta / 2)``.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        delta: Where distances begin, above 0.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.Huber(delta=0.5)
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3401,7 +6663,34 @@ class Huber(Loss):
 
 class CosineDistance(Loss):
     """
-    1 - sum(y t) per sample; give unit vectors.
+    The angle of two vectors: ``1 - sum of y * t``.
+
+    For unit vectors.
+
+    Prediction y and labels t are (N, ...); there is one loss for each sample. "mean"
+    divides by N.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> scores = g.node(tg.layers.FullyConnected(3), x)
+        >>> loss = tg.losses.CosineDistance()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3423,7 +6712,36 @@ class CosineDistance(Loss):
 
 class Log(Loss):
     """
-    Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)
+    Binary cross-entropy: ``-t * ln(y + epsilon) - (1 - t) * ln(1 - y + epsilon)``.
+
+    For probabilities y, as Sigmoid makes them; SigmoidCrossEntropy of the scores is more
+    exact.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        epsilon: Is added to what logarithms are taken of, not below 0.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="label")
+        >>> g = tg.Graph()
+        >>> y = g.sequence(x, tg.layers.FullyConnected(1), tg.layers.Sigmoid())
+        >>> t = tg.TrainingGraph([g], tg.losses.Log(), tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3446,7 +6764,36 @@ class Log(Loss):
 
 class KullbackLeiblerDivergence(Loss):
     """
-    t (ln t - y), y the logarithm of a probability; 0 where t is 0
+    How far a distribution is from another: ``t * (ln t - y)``, 0 where t is 0.
+
+    For logarithms of probabilities y, as Softmax("log_softmax") makes them.
+
+    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
+    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
+    elements of the prediction.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        weights: Factors of the losses before they are reduced, an array or a tensor
+            that broadcasts to them; None: 1.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A LossDescriptor, in place of reduction, weight and options.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node() and compile(), for labels or weights that do not fit.
+
+    Example:
+        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
+        >>> g = tg.Graph()
+        >>> softmax = tg.layers.Softmax("log_softmax")
+        >>> y = g.sequence(x, tg.layers.FullyConnected(3), softmax)
+        >>> loss = tg.losses.KullbackLeiblerDivergence("sum")
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3468,7 +6815,32 @@ class KullbackLeiblerDivergence(Loss):
 
 class Value(Loss):
     """
-    A loss of one's own: the elements of its one source, a result of other nodes, are the losses, which may be negative. Of what has been reduced over the batch already, reduction_type says how: "mean" also where the number has nothing to do with the batch. Takes no labels and no weights; descriptor says nothing of the type.
+    A loss of one's own: the elements of its source, a result of other nodes.
+
+    Its source has any shape, its elements may be negative. Of what has been reduced over
+    the batch already, reduction_type says how: "mean" also where the number has nothing
+    to do with the batch. "mean" divides by the number of elements. It takes no labels
+    and no weights.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch too. "none" leaves the
+            losses as they are, and what is minimized is their sum.
+        weight: A factor of the loss.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for options out of range.
+
+    Example:
+        >>> x, g = tg.Tensor((64, 16), name="x"), tg.Graph()
+        >>> code = g.sequence(x, tg.layers.FullyConnected(4))
+        >>> far = g.node(tg.losses.Value(weight=0.1, name="far"), code * code)
+        >>> t = tg.TrainingGraph([g], optimizer=tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"x": x})
+        >>> t.compile("cpu")
+        >>> data = np.ones((64, 16), np.float32)
+        >>> list(t.execute({"x": data}).result().losses)
+        ['far']
     """
     def __init__(
         self,
@@ -3481,6 +6853,15 @@ class Value(Loss):
 class CTCDescriptor:
     """
     The options of losses.CTC.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch.
+        blank: Which class is the blank.
+        zero_infinity: Do samples without a path count as 0?
+        weight: A factor of the loss.
+
+    Raises:
+        InvalidArgument: for options out of range.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3498,17 +6879,64 @@ class CTCDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def blank(self) -> int: ...
+    def blank(self) -> int:
+        """
+        Which class is the blank.
+        """
     @property
-    def reduction_type(self) -> ReductionType: ...
+    def reduction_type(self) -> ReductionType:
+        """
+        "mean", "sum" or "none", over the batch.
+        """
     @property
-    def weight(self) -> float: ...
+    def weight(self) -> float:
+        """
+        A factor of the loss.
+        """
     @property
-    def zero_infinity(self) -> bool: ...
+    def zero_infinity(self) -> bool:
+        """
+        Do samples without a path count as 0?
+        """
 
 class CTC(Loss):
     """
-    Connectionist temporal classification: -ln of the probability of all paths that read as the labels. The prediction is (N, T, C), scores of classes at each step, whose softmax is part of the loss; labels are (N, S), int32 or int64, as further loss_labels the lengths of predictions and of labels, int32 (N). Without lengths a prediction has T steps, and labels end before the first -1. "mean" divides each loss by the length of its labels first, as PyTorch does. A sample without a path has an infinite loss and NaN as gradient, with zero_infinity 0 and 0. Takes no weights. It has a ctc_descriptor; descriptor says nothing of the type.
+    Connectionist temporal classification: labels in order, of steps nobody has assigned.
+
+    For speech and handwriting (Graves et al. 2006). A path has one class per step; it
+    reads as labels when repetitions become one and blanks are then left out. The loss of
+    a sample is ``-ln(sum over paths that read as its labels of the product of
+    softmax(y)[path])``; the softmax is part of it.
+
+    The prediction is (N, T, C), scores of C classes at T steps. Labels are (N, S), int32
+    or int64; further loss_labels are the lengths of predictions and of labels, int32 (N).
+    Without them a prediction has T steps, and labels end before the first -1.
+
+    There is one loss for each sample. "mean" divides each by the length of its labels
+    first, as PyTorch does, then their sum by N. A sample without a path has an infinite
+    loss and NaN as gradient; both are 0 with zero_infinity. It takes no weights.
+
+    Args:
+        reduction_type: "mean", "sum" or "none", over the batch.
+        blank: Which class is the blank.
+        zero_infinity: Do samples without a path count as 0?
+        weight: A factor of the loss.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+        descriptor: A CTCDescriptor, in place of all others.
+
+    Raises:
+        InvalidArgument: for options out of range; from node(), for a blank that is no
+            class.
+        ShapeError: from node() and compile(), for labels and lengths that do not fit.
+
+    Example:
+        >>> sound = tg.Tensor((8, 100, 16), name="sound")
+        >>> text = tg.Tensor((8, 20), "int32", name="text")
+        >>> g = tg.Graph()
+        >>> scores = g.sequence(sound, tg.layers.GRU(32), tg.layers.FullyConnected(27))
+        >>> t = tg.TrainingGraph([g], tg.losses.CTC(), tg.optimizers.Adam(1e-3))
+        >>> t.add_inputs({"sound": sound}, loss_labels={"text": text})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(self, descriptor: CTCDescriptor, name: str = "") -> None: ...
@@ -3523,15 +6951,37 @@ class CTC(Loss):
         name: str = "",
     ) -> None: ...
     @property
-    def ctc_descriptor(self) -> CTCDescriptor: ...
+    def ctc_descriptor(self) -> CTCDescriptor:
+        """
+        The options of the loss.
+        """
 
 class YOLOLossDescriptor:
     """
-    anchor_boxes: (A, 2), the width and height of each anchor, in cells; 2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.
+    The anchors and options of YOLOLoss, as ML Compute has them.
+
+    All but the anchors may be set later, until a layer takes them.
+
+    Args:
+        anchor_boxes: Width and height of each anchor, in cells, (A, 2); with
+            anchor_box_count also 2 A numbers.
+        anchor_box_count: The number of anchors A; None: what anchor_boxes has.
+        should_rescore: Is the target of the confidence the overlap? Else it is 1.
+        scale_spatial_position_loss: Weighs errors of the place.
+        scale_spatial_size_loss: Weighs errors of the size.
+        scale_no_object_confidence_loss: Weighs confidence where there is nothing.
+        scale_object_confidence_loss: Weighs confidence where there is an object.
+        scale_class_loss: Weighs errors of the classes.
+        minimum_iou_for_object_presence: Anchors that overlap an object by this, from 0
+            to 1, are responsible for it.
+        maximum_iou_for_object_absence: Anchors that overlap it by less, up to the
+            minimum, have found nothing.
+
+    Raises:
+        InvalidArgument: for anchors that are not above 0, and options out of range.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
-    should_rescore: bool
     def __copy__(self) -> YOLOLossDescriptor: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> YOLOLossDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -3552,65 +7002,190 @@ class YOLOLossDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def anchor_box_count(self) -> int: ...
+    def anchor_box_count(self) -> int:
+        """
+        The number of anchors A; None: what anchor_boxes has.
+        """
     @property
-    def anchor_boxes(self) -> NDArray[Any]: ...
+    def anchor_boxes(self) -> NDArray[Any]:
+        """
+        Width and height of each anchor, in cells, (A, 2); with anchor_box_count also 2 A numbers.
+        """
     @property
-    def maximum_iou_for_object_absence(self) -> float: ...
+    def maximum_iou_for_object_absence(self) -> float:
+        """
+        Anchors that overlap it by less, up to the minimum, have found nothing.
+        """
     @maximum_iou_for_object_absence.setter
     def maximum_iou_for_object_absence(self, value: float) -> None: ...
     @property
-    def minimum_iou_for_object_presence(self) -> float: ...
+    def minimum_iou_for_object_presence(self) -> float:
+        """
+        Anchors that overlap an object by this, from 0 to 1, are responsible for it.
+        """
     @minimum_iou_for_object_presence.setter
     def minimum_iou_for_object_presence(self, value: float) -> None: ...
     @property
-    def scale_class_loss(self) -> float: ...
+    def scale_class_loss(self) -> float:
+        """
+        Weighs errors of the classes.
+        """
     @scale_class_loss.setter
     def scale_class_loss(self, value: float) -> None: ...
     @property
-    def scale_no_object_confidence_loss(self) -> float: ...
+    def scale_no_object_confidence_loss(self) -> float:
+        """
+        Weighs confidence where there is nothing.
+        """
     @scale_no_object_confidence_loss.setter
     def scale_no_object_confidence_loss(self, value: float) -> None: ...
     @property
-    def scale_object_confidence_loss(self) -> float: ...
+    def scale_object_confidence_loss(self) -> float:
+        """
+        Weighs confidence where there is an object.
+        """
     @scale_object_confidence_loss.setter
     def scale_object_confidence_loss(self, value: float) -> None: ...
     @property
-    def scale_spatial_position_loss(self) -> float: ...
+    def scale_spatial_position_loss(self) -> float:
+        """
+        Weighs errors of the place.
+        """
     @scale_spatial_position_loss.setter
     def scale_spatial_position_loss(self, value: float) -> None: ...
     @property
-    def scale_spatial_size_loss(self) -> float: ...
+    def scale_spatial_size_loss(self) -> float:
+        """
+        Weighs errors of the size.
+        """
     @scale_spatial_size_loss.setter
     def scale_spatial_size_loss(self, value: float) -> None: ...
+    @property
+    def should_rescore(self) -> bool:
+        """
+        Is the target of the confidence the overlap? Else it is 1.
+        """
+    @should_rescore.setter
+    def should_rescore(self, value: bool) -> None: ...
 
 class YOLOLoss(Loss):
     """
-    One loss for each sample of a detector. Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, height, confidence and classes of each anchor. Labels hold the place in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot classes; yolo_loss.h has the formula. Takes no weights. It has a yolo_loss_descriptor; descriptor raises InvalidArgument.
+    The loss of a detector that finds boxes in the cells of a grid; one for each sample.
+
+    Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, w,
+    h, c and K scores of each anchor. The box is centred at sigmoid(x), sigmoid(y) in its
+    cell and has the size anchor * exp(w), anchor * exp(h), in cells; its confidence is
+    sigmoid(c), its classes are softmax(scores). Labels have the centre in the cell from
+    0 to 1, ln(size / anchor), 1 for an object or 0 for none, and one-hot classes.
+
+    Of the anchors of a cell with an object, the one that overlaps it most and all that
+    do so by minimum_iou_for_object_presence are responsible for it. With bce the
+    cross-entropy of sigmoid(c), and huber that of delta 1, the loss is the sum over ::
+
+        responsible   scale_spatial_position_loss * squared errors of x, y
+                      + scale_spatial_size_loss * huber errors of w, h
+                      + scale_object_confidence_loss * bce(c, overlap or 1)
+                      + scale_class_loss * cross-entropy of the classes
+        others        scale_no_object_confidence_loss * bce(c, 0), without an object or
+                      with less overlap than maximum_iou_for_object_absence
+
+    It takes no weights. Who is responsible counts as labels: no gradient passes.
+
+    Args:
+        descriptor: A YOLOLossDescriptor.
+        name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for options out of range.
+        ShapeError: from node(), for channels that are not those of the anchors.
+
+    Example:
+        >>> image, boxes = tg.Tensor((4, 3, 8, 8)), tg.Tensor((4, 14, 8, 8))
+        >>> options = tg.losses.YOLOLossDescriptor([(1, 2), (2, 1)])
+        >>> g = tg.Graph()
+        >>> found = g.node(tg.layers.Convolution(14, 3), image)
+        >>> g.node(tg.losses.YOLOLoss(options), [found, boxes]).shape
+        (4,)
     """
     def __init__(self, descriptor: YOLOLossDescriptor, *, name: str = "") -> None: ...
     @property
-    def descriptor(self) -> LossDescriptor: ...
+    def descriptor(self) -> LossDescriptor:
+        """
+        Raises InvalidArgument: a YOLO loss has a yolo_loss_descriptor.
+        """
     @property
-    def yolo_loss_descriptor(self) -> YOLOLossDescriptor: ...
+    def yolo_loss_descriptor(self) -> YOLOLossDescriptor:
+        """
+        The anchors and options.
+        """
 
 class Schedule:
     """
-    The learning rate as a function of n, the number of updates so far, and of nothing else: a run which is resumed goes on as it would have. Give it to optimizer.schedule. Each raises InvalidArgument for rates below 0 or not finite, and for no steps.
+    The learning rate as a function of n, the number of updates so far.
+
+    It depends on nothing else: a run that is resumed goes on as it would have. Its
+    functions make one; assign it to Optimizer.schedule.
+
+    Example:
+        >>> cosine = tg.optimizers.Schedule.cosine(1e-3, steps=1000)
+        >>> optimizer = tg.optimizers.Adam()
+        >>> optimizer.schedule = tg.optimizers.Schedule.warm_up(cosine, steps=100)
+        >>> optimizer.schedule
+        Schedule(linear(0, 0.001, 100) to 100, cosine(0.001, 1000, 0))
     """
     @staticmethod
-    def constant(rate: float) -> Schedule: ...
+    def constant(rate: float) -> Schedule:
+        """
+        The same rate always.
+
+        Args:
+            rate: The rate.
+
+        Raises:
+            InvalidArgument: for a rate below 0 or not finite.
+
+        Example:
+            >>> tg.optimizers.Schedule.constant(0.5).rate(100)
+            0.5
+        """
     @staticmethod
     def cosine(start: float, steps: int, end: float = 0.0) -> Schedule:
         """
-        end + (start - end) (1 + cos(pi n / steps)) / 2, from n = steps on end.
+        Half a cosine: ``end + (start - end) * (1 + cos(pi * n / steps)) / 2``, then ``end``.
+
+        Args:
+            start: The rate of the first update.
+            steps: The number of updates until end.
+            end: The rate from n = steps on.
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> cosine = tg.optimizers.Schedule.cosine(1.0, steps=4)
+            >>> [round(cosine.rate(n), 3) for n in range(6)]
+            [1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
         """
     @staticmethod
     def exponential(
         start: float, factor: float, steps: int = 1, staircase: bool = False
     ) -> Schedule:
         """
-        start factor^(n / steps); a staircase has whole powers only.
+        Smaller by a factor each so many updates: ``start * factor ^ (n / steps)``.
+
+        Args:
+            start: The rate of the first update.
+            factor: What the rate is multiplied by in `steps` updates.
+            steps: The number of these updates.
+            staircase: Is n / steps cut to whole numbers?
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> halves = tg.optimizers.Schedule.exponential(1.0, 0.5, 2, staircase=True)
+            >>> [halves.rate(n) for n in range(5)]
+            [1.0, 1.0, 0.5, 0.5, 0.25]
         """
     @staticmethod
     def join(
@@ -3618,17 +7193,58 @@ class Schedule:
         boundaries: collections.abc.Sequence[int],
     ) -> Schedule:
         """
-        The next one from its beginning whenever as many updates as a boundary says came before. Boundaries increase, one less than schedules.
+        Schedules after one another, each from its beginning.
+
+        Args:
+            schedules: The schedules, in their order.
+            boundaries: The numbers of updates that come before the second, the third and so
+                on; they increase, one less than schedules.
+
+        Raises:
+            InvalidArgument: for boundaries that do not increase, or are too few or many.
+
+        Example:
+            >>> one, half = map(tg.optimizers.Schedule.constant, (1.0, 0.5))
+            >>> steps = tg.optimizers.Schedule.join([one, half], [2])
+            >>> [steps.rate(n) for n in range(4)]
+            [1.0, 1.0, 0.5, 0.5]
         """
     @staticmethod
     def linear(start: float, end: float, steps: int) -> Schedule:
         """
-        start + (end - start) n / steps, from n = steps on end.
+        A straight line: ``start + (end - start) * n / steps``, then ``end``.
+
+        Args:
+            start: The rate of the first update.
+            end: The rate from n = steps on.
+            steps: The number of updates between.
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> line = tg.optimizers.Schedule.linear(1.0, 0.0, steps=4)
+            >>> [line.rate(n) for n in range(6)]
+            [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
         """
     @staticmethod
     def warm_up(then: Schedule, steps: int, start: float = 0.0) -> Schedule:
         """
-        Linear from start to the first rate of then in so many steps, and then that one from its beginning.
+        A line from start to the first rate of another schedule, then that from its beginning.
+
+        Args:
+            then: The schedule that follows.
+            steps: The number of updates before it.
+            start: The rate of the first update.
+
+        Raises:
+            InvalidArgument: for rates below 0 or not finite, and for no steps.
+
+        Example:
+            >>> then = tg.optimizers.Schedule.constant(1.0)
+            >>> warm_up = tg.optimizers.Schedule.warm_up(then, steps=4)
+            >>> [warm_up.rate(n) for n in range(6)]
+            [0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -3637,16 +7253,56 @@ class Schedule:
     def rate(self, updates: int) -> float:
         """
         The rate after so many updates.
+
+        Args:
+            updates: The number of updates so far, n.
+
+        Returns:
+            The learning rate of the next one.
+
+        Example:
+            >>> tg.optimizers.Schedule.linear(1.0, 0.0, steps=10).rate(5)
+            0.5
         """
     @property
     def pieces(self) -> tuple[tuple[str, int, int, float, float, bool], ...]:
         """
-        (kind, first update, steps, start, end or factor, staircase) of each; it holds until the next.
+        (kind, first update, steps, start, end or factor, staircase) of each part; it holds until the next.
         """
 
 class OptimizerDescriptor:
     """
-    A raw gradient, summed over the batch, is clipped when that is on, multiplied by gradient_rescale, and gets the derivative of the regularization added. Giving an option of clipping switches it on, unless applies_gradient_clipping=False. Without others it is by_value, between -1 and 1; norms are at most 1, and a custom_global_norm that is not 0 replaces the computed one.
+    What all optimizers have: the rate, clipping and regularization.
+
+    The gradient of a parameter p, summed over the batch as the loss says, becomes ::
+
+        g = gradient_rescale * clip(gradient)
+            + regularization_scale * (sign(p) for "l1", p for "l2")
+
+    Giving an option of clipping switches it on, unless applies_gradient_clipping is
+    False.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3671,29 +7327,62 @@ class OptimizerDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def applies_gradient_clipping(self) -> bool | None: ...
+    def applies_gradient_clipping(self) -> bool | None:
+        """
+        Are gradients clipped? None: when another option of clipping is given.
+        """
     @property
-    def custom_global_norm(self) -> float: ...
+    def custom_global_norm(self) -> float:
+        """
+        Taken for the norm of all gradients instead of computing it; None or 0: computed.
+        """
     @property
-    def gradient_clip_max(self) -> float: ...
+    def gradient_clip_max(self) -> float:
+        """
+        The largest element, for "by_value"; None: 1.
+        """
     @property
-    def gradient_clip_min(self) -> float: ...
+    def gradient_clip_min(self) -> float:
+        """
+        The smallest element, for "by_value"; None: -1.
+        """
     @property
-    def gradient_clipping_type(self) -> GradientClippingType: ...
+    def gradient_clipping_type(self) -> GradientClippingType:
+        """
+        "by_value": each element to a range; "by_norm": each gradient to a norm; "by_global_norm": all gradients together. None: by_value.
+        """
     @property
-    def gradient_rescale(self) -> float: ...
+    def gradient_rescale(self) -> float:
+        """
+        A factor of the gradient, behind clipping.
+        """
     @property
-    def learning_rate(self) -> float: ...
+    def learning_rate(self) -> float:
+        """
+        The learning rate, not below 0; see also Optimizer.schedule.
+        """
     @property
-    def maximum_clipping_norm(self) -> float: ...
+    def maximum_clipping_norm(self) -> float:
+        """
+        The largest norm, for "by_norm" and "by_global_norm"; None: 1.
+        """
     @property
-    def regularization_scale(self) -> float: ...
+    def regularization_scale(self) -> float:
+        """
+        The factor of the regularization, or of the decay of AdamW.
+        """
     @property
-    def regularization_type(self) -> RegularizationType: ...
+    def regularization_type(self) -> RegularizationType:
+        """
+        "none", "l1" or "l2".
+        """
 
 class Optimizer:
     """
-    Hyperparameters and the update rule they become.
+    Base of the optimizers: hyperparameters, and the update rule they become.
+
+    An optimizer belongs to the training graphs it is given to; copy.copy() makes one of
+    its own. Equal ones have the same rule and hyperparameters, at the same time step.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -3704,7 +7393,7 @@ class Optimizer:
     @property
     def applies_gradient_clipping(self) -> bool:
         """
-        Takes effect at the next update that is enqueued.
+        Are gradients clipped? Takes effect at the next update that is enqueued.
         """
     @applies_gradient_clipping.setter
     def applies_gradient_clipping(self, value: bool) -> None: ...
@@ -3714,17 +7403,35 @@ class Optimizer:
         The rate corrected for the current time step.
         """
     @property
-    def custom_global_norm(self) -> float: ...
+    def custom_global_norm(self) -> float:
+        """
+        The descriptor's custom_global_norm.
+        """
     @property
-    def descriptor(self) -> OptimizerDescriptor: ...
+    def descriptor(self) -> OptimizerDescriptor:
+        """
+        The rate, clipping and regularization, as given.
+        """
     @property
-    def gradient_clip_max(self) -> float: ...
+    def gradient_clip_max(self) -> float:
+        """
+        The descriptor's gradient_clip_max.
+        """
     @property
-    def gradient_clip_min(self) -> float: ...
+    def gradient_clip_min(self) -> float:
+        """
+        The descriptor's gradient_clip_min.
+        """
     @property
-    def gradient_clipping_type(self) -> GradientClippingType: ...
+    def gradient_clipping_type(self) -> GradientClippingType:
+        """
+        The descriptor's gradient_clipping_type.
+        """
     @property
-    def gradient_rescale(self) -> float: ...
+    def gradient_rescale(self) -> float:
+        """
+        The descriptor's gradient_rescale.
+        """
     @property
     def learning_rate(self) -> float:
         """
@@ -3733,13 +7440,25 @@ class Optimizer:
     @learning_rate.setter
     def learning_rate(self, value: float) -> None: ...
     @property
-    def maximum_clipping_norm(self) -> float: ...
+    def maximum_clipping_norm(self) -> float:
+        """
+        The descriptor's maximum_clipping_norm.
+        """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """
+        Such as "adam".
+        """
     @property
-    def regularization_scale(self) -> float: ...
+    def regularization_scale(self) -> float:
+        """
+        The descriptor's regularization_scale.
+        """
     @property
-    def regularization_type(self) -> RegularizationType: ...
+    def regularization_type(self) -> RegularizationType:
+        """
+        The descriptor's regularization_type.
+        """
     @property
     def schedule(self) -> Schedule | None:
         """
@@ -3762,7 +7481,51 @@ class Optimizer:
 
 class SGD(Optimizer):
     """
-    p -= lr g, with momentum or Nesterov's.
+    Stochastic gradient descent, with momentum if wanted.
+
+    With the rate lr and the momentum mu each update computes ::
+
+        p = p - lr * g                                   without momentum
+        m = mu * m + lr * g;  p = p - m                  with momentum
+        m = mu * m + g;  p = p - lr * (g + mu * m)       Nesterov's
+
+    g is the gradient after clipping, gradient_rescale and regularization; see
+    OptimizerDescriptor. m starts as zeros.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        momentum_scale: How much of its last step a parameter keeps, mu.
+        uses_nesterov_momentum: Is the momentum Nesterov's?
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.SGD(0.1, momentum_scale=0.9)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3791,13 +7554,67 @@ class SGD(Optimizer):
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
-    def momentum_scale(self) -> float: ...
+    def momentum_scale(self) -> float:
+        """
+        How much of its last step a parameter keeps, mu.
+        """
     @property
-    def uses_nesterov_momentum(self) -> bool: ...
+    def uses_nesterov_momentum(self) -> bool:
+        """
+        Is the momentum Nesterov's?
+        """
 
 class Adam(Optimizer):
     """
-    p -= lr sqrt(1-b2^t) / (1-b1^t) * m / (sqrt(v) + epsilon), or AMSGrad.
+    Adam: steps by running means of the gradient and of its square.
+
+    With the rate lr and the time step t, from 1, each update computes ::
+
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g^2
+        p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
+
+    and with uses_amsgrad the largest v so far is in place of v.
+    g is the gradient after clipping, gradient_rescale and regularization; see
+    OptimizerDescriptor. m and v start as zeros.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        beta1: How much the mean of the gradient keeps.
+        beta2: How much the mean of its square keeps.
+        epsilon: Is added to the root, so that nothing is divided by 0.
+        uses_amsgrad: Is the largest mean of squares so far taken?
+        time_step: The number of the next update.
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.Adam(1e-3, gradient_clip_max=1)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3832,17 +7649,69 @@ class Adam(Optimizer):
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
-    def beta1(self) -> float: ...
+    def beta1(self) -> float:
+        """
+        How much the mean of the gradient keeps.
+        """
     @property
-    def beta2(self) -> float: ...
+    def beta2(self) -> float:
+        """
+        How much the mean of its square keeps.
+        """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Is added to the root, so that nothing is divided by 0.
+        """
     @property
-    def uses_amsgrad(self) -> bool: ...
+    def uses_amsgrad(self) -> bool:
+        """
+        Is the largest mean of squares so far taken?
+        """
 
 class AdamW(Adam):
     """
-    Adam with decoupled decay: p -= lr * regularization_scale * p.
+    Adam with decoupled weight decay.
+
+    Each update computes Adam's step, whose gradient has no regularization, and with it
+    ``p = p - lr * regularization_scale * p``.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        beta1: How much the mean of the gradient keeps.
+        beta2: How much the mean of its square keeps.
+        epsilon: Is added to the root, so that nothing is divided by 0.
+        uses_amsgrad: Is the largest mean of squares so far taken?
+        time_step: The number of the next update.
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and a regularization_type.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.AdamW(1e-3, regularization_scale=0.01)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3879,7 +7748,55 @@ class AdamW(Adam):
 
 class RMSProp(Optimizer):
     """
-    p -= lr g / (sqrt(n) + epsilon), n a running mean of g^2.
+    RMSProp: steps by the gradient, divided by a running mean of its size.
+
+    With the rate lr and the momentum mu each update computes ::
+
+        n = alpha * n + (1 - alpha) * g^2
+        d = sqrt(n) + epsilon, or sqrt(n - a^2) + epsilon when centered,
+            with a = alpha * a + (1 - alpha) * g
+        p = p - lr * g / d                               without momentum
+        m = mu * m - lr * g / d;  p = p + m              with momentum
+
+    g is the gradient after clipping, gradient_rescale and regularization; see
+    OptimizerDescriptor. n, a and m start as zeros.
+
+    Args:
+        learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
+        momentum_scale: How much of its last step a parameter keeps, mu.
+        alpha: How much the running means keep.
+        epsilon: Is added to the root, so that nothing is divided by 0.
+        is_centered: Is the square of the mean gradient subtracted?
+        gradient_rescale: A factor of the gradient, behind clipping.
+        applies_gradient_clipping: Are gradients clipped? None: when another option of
+            clipping is given.
+        gradient_clipping_type: "by_value": each element to a range; "by_norm": each
+            gradient to a norm; "by_global_norm": all gradients together. None:
+            by_value.
+        gradient_clip_max: The largest element, for "by_value"; None: 1.
+        gradient_clip_min: The smallest element, for "by_value"; None: -1.
+        maximum_clipping_norm: The largest norm, for "by_norm" and "by_global_norm";
+            None: 1.
+        custom_global_norm: Taken for the norm of all gradients instead of computing it;
+            None or 0: computed.
+        regularization_type: "none", "l1" or "l2".
+        regularization_scale: The factor of the regularization, or of the decay of
+            AdamW.
+        descriptor: An OptimizerDescriptor, in place of the rate, clipping and
+            regularization.
+
+    Raises:
+        InvalidArgument: for numbers out of range, and options of clipping or
+            regularization that the chosen types do not use.
+
+    Example:
+        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
+        >>> g = tg.Graph()
+        >>> out = g.node(tg.layers.FullyConnected(1), x)
+        >>> optimizer = tg.optimizers.RMSProp(1e-3, momentum_scale=0.9)
+        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
+        >>> t.add_inputs({"x": x}, {"y": y})
+        >>> t.compile("cpu")
     """
     @typing.overload
     def __init__(
@@ -3912,39 +7829,90 @@ class RMSProp(Optimizer):
         regularization_scale: float = 0.0,
     ) -> None: ...
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """
+        How much the running means keep.
+        """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Is added to the root, so that nothing is divided by 0.
+        """
     @property
-    def is_centered(self) -> bool: ...
+    def is_centered(self) -> bool:
+        """
+        Is the square of the mean gradient subtracted?
+        """
     @property
-    def momentum_scale(self) -> float: ...
+    def momentum_scale(self) -> float:
+        """
+        How much of its last step a parameter keeps, mu.
+        """
 
 class LayerTime:
     """
-    Device time of a row of report() in one execution, in seconds.
+    Seconds that a layer took on the device in one execution.
+
+    Layers that the device runs as one piece share its time by what they are
+    estimated to cost.
+
+    Example:
+        >>> data = {"x": points}, {"y": targets}
+        >>> execution = training.execute(*data, per_layer_profiling=True)
+        >>> [each.layer for each in execution.result().layer_times]
+        ['fc', 'mean_squared_error']
     """
     def __repr__(self) -> str: ...
     @property
-    def forward(self) -> float: ...
+    def forward(self) -> float:
+        """
+        Seconds of the forward pass.
+        """
     @property
-    def gradient(self) -> float: ...
+    def gradient(self) -> float:
+        """
+        Seconds of the gradient pass.
+        """
     @property
     def layer(self) -> str:
         """
-        The layer is called as in the rows of report().
+        The layer's name, as in the rows of report().
         """
     @property
-    def update(self) -> float: ...
+    def update(self) -> float:
+        """
+        Seconds of the optimizer's update.
+        """
 
 class ExecutionResult:
     """
-    What one execution returned. Arrays are read-only views that keep the result alive.
+    What an execution returned. Arrays are read-only views, which keep it
+    alive.
+
+    Example:
+        >>> result = training.execute({"x": points}, {"y": targets}).result()
+        >>> sorted(result.outputs), list(result.losses)
+        (['h'], ['mean_squared_error'])
     """
     def __repr__(self) -> str: ...
     def output(self, name: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """
-        One output, as it is or as `dtype`, which for bfloat16 needs no ml_dtypes. Raises InvalidArgument listing the names, DTypeError as outputs.
+        One declared output.
+
+        Args:
+            name: as it was declared.
+            dtype: NumPy's type of the array; None: its own.
+
+        Returns:
+            A read-only array; a copy when it is converted.
+
+        Raises:
+            InvalidArgument: there is no such output; it lists them.
+            DTypeError: bfloat16 without a dtype, and ml_dtypes is not there.
+
+        Example:
+            >>> result.output("h", dtype="float64").dtype
+            dtype('float64')
         """
     @property
     def execution_time(self) -> float:
@@ -3952,36 +7920,52 @@ class ExecutionResult:
         Seconds on the device; 0 without profiling.
         """
     @property
-    def has_loss(self) -> bool: ...
+    def has_loss(self) -> bool:
+        """
+        Is there a loss?
+        """
     @property
     def layer_times(self) -> list[LayerTime]:
         """
-        Empty without per-layer profiling.
+        Seconds of each layer; empty without per_layer_profiling.
         """
     @property
     def loss(self) -> float:
         """
-        The loss as a float; of several their sum. Raises StateError when there is none, or one has no reduction.
+        The loss as a float; of several their sum. Raises StateError when there
+        is none, or one has no reduction.
         """
     @property
     def losses(self) -> dict[str, float]:
         """
-        Each loss by its layer's name ("mse:2" for the layer's second node). Those without a reduction are no numbers, and missing: declare them as outputs.
+        Each loss by its layer's name ("mse:2" for the layer's second node), as
+        a float. Those without a reduction are missing: declare them as outputs.
         """
     @property
     def outputs(self) -> dict[str, NDArray[Any]]:
         """
-        Declared outputs by name. Those of bfloat16 are arrays of ml_dtypes; DTypeError without that package: output() converts.
+        Declared outputs by name. Those of bfloat16 are arrays of ml_dtypes, and
+        without that package a DTypeError: output() converts.
         """
     @property
     def result(self) -> NDArray[Any] | None:
         """
-        The loss of a training execution, else the last result; None for gradient and update executions. Of several losses it is the sum, or, when one has no reduction, the last one's elements.
+        The loss of a training execution, else the graph's last result, as an
+        array; None for gradient passes and updates. Of several losses it is the
+        sum, or, when one has no reduction, the elements of the last.
         """
 
 class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
     """
-    One enqueued piece of work: a future that can be waited for, awaited, or called back from. Dropping it is fine, the work runs all the same.
+    Work that was enqueued: a future that can be waited for, awaited, or
+    called back from. Dropping it is fine; the work runs all the same.
+
+    In asyncio, `result = await execution` waits.
+
+    Example:
+        >>> execution = training.execute({"x": points}, {"y": targets})
+        >>> execution.result().has_loss
+        True
     """
     def __await__(self) -> collections.abc.Generator[Any, None, ExecutionResult]: ...
     def __repr__(self) -> str: ...
@@ -3990,65 +7974,230 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         self, callback: collections.abc.Callable[[Execution], Any]
     ) -> None:
         """
-        Calls callback(execution) once, on the device's callback thread, or at once when the work is over. What it raises goes to sys.unraisablehook.
+        Calls a function once when the work is over.
+
+        Args:
+            callback: callback(execution) is called on a thread of the device,
+                or at once when the work is over. What it raises goes to
+                sys.unraisablehook.
+
+        Raises:
+            CallError: it cannot be called.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.add_done_callback(lambda each: print(each.done()))
+            True
         """
     def cancel(self) -> bool:
         """
-        Drops the work, and what depends on it, if it has not begun: when its turn comes it ends with CancelledError, and neither parameters nor counters of steps change. What has begun finishes. True when it was dropped, by this call or before.
+        Drops the work, and what depends on it, if it has not begun.
+
+        When its turn comes it ends with CancelledError, and neither parameters
+        nor counters of steps change. What has begun finishes.
+
+        Returns:
+            Was it dropped, by this call or before?
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.cancel()  # it is over
+            False
         """
     def cancelled(self) -> bool:
         """
         Was it dropped, by cancel() or with what it depends on?
+
+        Example:
+            >>> execution.cancelled()
+            False
         """
     def close(self) -> None:
         """
-        Ends the wait with its task, as event loops do; the work goes on.
+        Ends a wait with its task, as event loops do; the work goes on.
+
+        Example:
+            >>> execution.close()
+            >>> execution.result().has_loss
+            True
         """
-    def done(self) -> bool: ...
+    def done(self) -> bool:
+        """
+        Is the work over, with or without an error? It does not wait.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.done()
+            True
+        """
     def exception(self) -> BaseException | None:
         """
-        The error of the work; None while it runs and after success. Never blocks.
+        The error of the work. It does not wait.
+
+        Returns:
+            None while it runs, and when it succeeded.
+
+        Example:
+            >>> result = execution.result()
+            >>> execution.exception() is None
+            True
         """
     def result(self, timeout: float | None = None) -> ExecutionResult:
         """
-        wait(), then the result. Raises TimeoutError.
+        Waits until the work is over, and returns its result.
+
+        Args:
+            timeout: seconds; None: as long as it takes.
+
+        Raises:
+            TimeoutError: the time ran out first.
+            Error: what the work failed with.
+
+        Example:
+            >>> execution.result().outputs["h"].shape
+            (8, 2)
         """
     def send(self, value: Any, /) -> Any:
         """
-        Continues the wait: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
+        Goes on with a wait, as event loops do: with throw() and close() an
+        execution is a coroutine, for asyncio.create_task() and asyncio.run().
+
+        Args:
+            value: None.
+
+        Example:
+            >>> import asyncio
+            >>> asyncio.run(execution).has_loss
+            True
         """
     def throw(self, *args: Any) -> Any:
         """
-        Ends the wait, as event loops do; asyncio.CancelledError cancels the execution.
+        Ends a wait, as event loops do; asyncio.CancelledError cancels the
+        execution.
+
+        Args:
+            args: the error.
+
+        Raises:
+            BaseException: the error itself.
+
+        Example:
+            >>> import asyncio
+            >>> async def begin_and_cancel():
+            ...     task = asyncio.create_task(execution)
+            ...     await asyncio.sleep(0)
+            ...     task.cancel()
+            >>> asyncio.run(begin_and_cancel())
         """
     def wait(self, timeout: float | None = None) -> bool:
         """
-        Blocks until the work is over and raises its error. False when `timeout` seconds ran out first. Ctrl-C interrupts, and drops what its graph has enqueued and not begun, as cancel() does.
+        Waits until the work is over, and raises its error.
+
+        Ctrl-C interrupts, and drops what its graph has enqueued and not begun,
+        as cancel() does.
+
+        Args:
+            timeout: seconds; None: as long as it takes.
+
+        Returns:
+            False when the time ran out first.
+
+        Raises:
+            Error: what the work failed with.
+            InvalidArgument: the timeout is NaN.
+
+        Example:
+            >>> execution.wait(timeout=60)
+            True
         """
 
 class Collective:
     """
-    Operations among ranks, the processes that train together. Every rank calls the same ones in the same order. They block, and raise DeviceError when a rank is gone; arrays are contiguous, and changed in place.
+    Operations among ranks, the processes that train together.
 
-    Wraps an object of yours with the attributes rank and size and these methods; or a communicator of mpi4py.
+    Every rank calls the same ones in the same order. They wait for the
+    other ranks, and raise DeviceError when one is gone. Arrays are
+    contiguous, and changed in place.
+
+    Args:
+        transport: an object of yours with the attributes rank and size and
+            the methods all_reduce(array), all_gather(part, all),
+            broadcast(array, root) and, where it can, abort(); or a
+            communicator of mpi4py. See mpi_collective(), too.
+
+    Raises:
+        InvalidArgument: an object without one of them.
+
+    Example:
+        >>> class Alone:
+        ...     rank, size = 0, 1
+        ...     def all_reduce(self, array): ...
+        ...     def all_gather(self, part, all): all[:] = part
+        ...     def broadcast(self, array, root): ...
+        >>> collective = tg.Collective(Alone())
     """
     def __init__(self, transport: Collective | Transport | Communicator) -> None: ...
     def __repr__(self) -> str: ...
     def abort(self) -> None:
         """
-        This rank gives up: what it has begun, and all that follows, raises DeviceError.
+        This rank gives up: what it has begun, and all that follows, raises
+        DeviceError.
+
+        Example:
+            >>> collective.abort()
         """
     def all_gather(self, part: NDArray[Any], all: NDArray[Any]) -> None:
         """
-        `all` gets the parts of all ranks, in order.
+        Puts the parts of all ranks together, in the order of ranks.
+
+        Args:
+            part: this rank's; as long on all of them.
+            all: as long as all parts, and of their type.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: another length; not contiguous or not writable.
+            DTypeError: the types differ.
+
+        Example:
+            >>> whole = np.zeros(2)
+            >>> collective.all_gather(np.array([1.0, 2.0]), whole)
+            >>> whole
+            array([1., 2.])
         """
     def all_reduce(self, array: NDArray[numpy.float32]) -> None:
         """
-        Sums over all ranks, in place: the same bits on each of them.
+        Sums over all ranks: each gets the same bits.
+
+        Args:
+            array: float32, which becomes the sum.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: it is not contiguous or not writable.
+            DTypeError: another type.
+            CallError: no array of NumPy.
+
+        Example:
+            >>> values = np.ones(3, np.float32)
+            >>> collective.all_reduce(values)
+            >>> values
+            array([1., 1., 1.], dtype=float32)
         """
     def broadcast(self, array: NDArray[Any], root: int = 0) -> None:
         """
-        All ranks get the array of `root`.
+        Gives all ranks the array of one.
+
+        Args:
+            array: of one shape and type on all ranks.
+            root: the rank that has it.
+
+        Raises:
+            DeviceError: a rank is gone, or has given up.
+            InvalidArgument: no such rank; not contiguous or not writable.
+
+        Example:
+            >>> collective.broadcast(np.zeros(3), root=0)
         """
     @property
     def description(self) -> str:
@@ -4068,7 +8217,29 @@ class Collective:
 
 class GRUDescriptor:
     """
-    MPSGraph's options of Graph.ops.gru: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of graph.ops.gru.
+
+    Activations are "none", "relu", "tanh", "sigmoid" or "hard_sigmoid".
+
+    Args:
+        reverse: From the last step to the first; bidirectional ops do both.
+        bidirectional: Two directions, whose states are side by side.
+        training: The op also gives the training state.
+        reset_gate_first: Gates are in the order reset, update, output, and not update,
+            reset, output.
+        reset_after: The reset gate multiplies the recurrent product, and not the state
+            that goes into it.
+        flip_z: h = (1 - z) h' + z o, else z h' + (1 - z) o.
+        update_gate_activation: The activation of the update gate.
+        reset_gate_activation: The activation of the reset gate.
+        output_gate_activation: The activation of the output gate.
+
+    Raises:
+        InvalidArgument: for other activations.
+
+    Example:
+        >>> tg.ops.GRUDescriptor(training=True).reset_after
+        False
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -4091,33 +8262,76 @@ class GRUDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Two directions, whose states are side by side.
+        """
     @property
     def flip_z(self) -> bool:
         """
         h = (1 - z) h' + z o, else z h' + (1 - z) o.
         """
     @property
-    def output_gate_activation(self) -> ActivationType: ...
+    def output_gate_activation(self) -> ActivationType:
+        """
+        The activation of the output gate.
+        """
     @property
-    def reset_after(self) -> bool: ...
+    def reset_after(self) -> bool:
+        """
+        The reset gate multiplies the recurrent product, and not the state that goes into it.
+        """
     @property
-    def reset_gate_activation(self) -> ActivationType: ...
+    def reset_gate_activation(self) -> ActivationType:
+        """
+        The activation of the reset gate.
+        """
     @property
-    def reset_gate_first(self) -> bool: ...
+    def reset_gate_first(self) -> bool:
+        """
+        Gates are in the order reset, update, output, and not update, reset, output.
+        """
     @property
-    def reverse(self) -> bool: ...
+    def reverse(self) -> bool:
+        """
+        From the last step to the first; bidirectional ops do both.
+        """
     @property
     def training(self) -> bool:
         """
         The op also gives the training state.
         """
     @property
-    def update_gate_activation(self) -> ActivationType: ...
+    def update_gate_activation(self) -> ActivationType:
+        """
+        The activation of the update gate.
+        """
 
 class LSTMOpDescriptor:
     """
-    MPSGraph's options of Graph.ops.lstm: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of graph.ops.lstm.
+
+    Activations are "none", "relu", "tanh", "sigmoid" or "hard_sigmoid".
+
+    Args:
+        reverse: From the last step to the first; bidirectional ops do both.
+        bidirectional: Two directions, whose states are side by side.
+        produce_cell: The op also gives the cells.
+        training: The op also gives the training state.
+        forget_gate_last: Gates are in the order input, cell, forget, output, and not
+            input, forget, cell, output.
+        input_gate_activation: The activation of the input gate.
+        forget_gate_activation: The activation of the forget gate.
+        cell_gate_activation: The activation of the cell gate.
+        output_gate_activation: The activation of the output gate.
+        activation: The activation of the cell.
+
+    Raises:
+        InvalidArgument: for other activations.
+
+    Example:
+        >>> tg.ops.LSTMOpDescriptor(training=True).produce_cell
+        False
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -4146,24 +8360,45 @@ class LSTMOpDescriptor:
         The activation of the cell.
         """
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Two directions, whose states are side by side.
+        """
     @property
-    def cell_gate_activation(self) -> ActivationType: ...
+    def cell_gate_activation(self) -> ActivationType:
+        """
+        The activation of the cell gate.
+        """
     @property
-    def forget_gate_activation(self) -> ActivationType: ...
+    def forget_gate_activation(self) -> ActivationType:
+        """
+        The activation of the forget gate.
+        """
     @property
-    def forget_gate_last(self) -> bool: ...
+    def forget_gate_last(self) -> bool:
+        """
+        Gates are in the order input, cell, forget, output, and not input, forget, cell, output.
+        """
     @property
-    def input_gate_activation(self) -> ActivationType: ...
+    def input_gate_activation(self) -> ActivationType:
+        """
+        The activation of the input gate.
+        """
     @property
-    def output_gate_activation(self) -> ActivationType: ...
+    def output_gate_activation(self) -> ActivationType:
+        """
+        The activation of the output gate.
+        """
     @property
     def produce_cell(self) -> bool:
         """
         The op also gives the cells.
         """
     @property
-    def reverse(self) -> bool: ...
+    def reverse(self) -> bool:
+        """
+        From the last step to the first; bidirectional ops do both.
+        """
     @property
     def training(self) -> bool:
         """
@@ -4172,7 +8407,22 @@ class LSTMOpDescriptor:
 
 class SingleGateRNNDescriptor:
     """
-    MPSGraph's options of Graph.ops.single_gate_rnn: see docs/recurrent.md. The activation is none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of graph.ops.single_gate_rnn.
+
+    Activations are "none", "relu", "tanh", "sigmoid" or "hard_sigmoid".
+
+    Args:
+        reverse: From the last step to the first; bidirectional ops do both.
+        bidirectional: Two directions, whose states are side by side.
+        training: The op also gives the training state.
+        activation: The activation.
+
+    Raises:
+        InvalidArgument: for other activations.
+
+    Example:
+        >>> tg.ops.SingleGateRNNDescriptor(bidirectional=True).training
+        False
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -4190,11 +8440,20 @@ class SingleGateRNNDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def activation(self) -> ActivationType: ...
+    def activation(self) -> ActivationType:
+        """
+        The activation.
+        """
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Two directions, whose states are side by side.
+        """
     @property
-    def reverse(self) -> bool: ...
+    def reverse(self) -> bool:
+        """
+        From the last step to the first; bidirectional ops do both.
+        """
     @property
     def training(self) -> bool:
         """
@@ -4203,7 +8462,14 @@ class SingleGateRNNDescriptor:
 
 class Ops:
     """
-    The ops of a graph, which adds a node for each call. Inputs are tensors, by place or by name; options have names.
+    The ops of a graph, which adds a node for each call.
+
+    Inputs are tensors, by place or by name; options have names. Graph.ops gives it.
+
+    Example:
+        >>> graph, x = tg.Graph(), tg.Tensor((8, 10))
+        >>> graph.ops.softmax(x, axis=1).shape
+        (8, 10)
     """
     def __repr__(self) -> str: ...
     def accumulate_gradient(
@@ -4216,7 +8482,22 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `accumulate_gradient` op, which runs in `phase`: forward, gradient or update. Writes its inputs accumulator. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Adds a gradient to those of earlier batches.
+
+        Args:
+            accumulator: float32; written.
+            gradient: float32, of its shape.
+            factors: float32, (2): of what the accumulator holds, and of the
+                gradient.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def activation(
         self,
@@ -4230,7 +8511,59 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        An activation function of each element:
+
+        - "none": x.
+        - "relu": x >= 0 ? x : a * x.
+        - "linear": a * x + b.
+        - "sigmoid": 1 / (1 + exp(-x)).
+        - "hard_sigmoid": clamp(a * x + b, 0, 1).
+        - "tanh": a * tanh(b * x).
+        - "absolute": |x|; its gradient at 0 is 0.
+        - "soft_plus": a * ln(1 + exp(b * x)).
+        - "soft_sign": x / (1 + |x|).
+        - "elu": x >= 0 ? x : a * (exp(x) - 1).
+        - "relun": min(x >= 0 ? x : a * x, b).
+        - "log_sigmoid": ln(1 / (1 + exp(-x))).
+        - "selu": 1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1))).
+        - "celu": max(0, x) + min(0, a * (exp(x / a) - 1)).
+        - "hard_shrink": |x| > a ? x : 0.
+        - "soft_shrink": x > a ? x - a : x < -a ? x + a : 0.
+        - "tanh_shrink": x - tanh(x).
+        - "threshold": x > a ? x : b.
+        - "gelu": x * Phi(x), by erf.
+        - "hard_swish": x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6.
+        - "clamp": min(max(x, a), b).
+        - "gelu_tanh": The tanh approximation of GELU; not in ML Compute.
+        - "silu": x / (1 + exp(-x)); not in ML Compute.
+        - "mish": x * tanh(ln(1 + exp(x))); not in ML Compute.
+
+        Args:
+            x: Of any shape.
+            type: The function; see above.
+            a: Its first parameter, where the formula has one. None: 0 of relu, 0.2 of
+                hard_sigmoid, 0.5 of the shrinks, 1 of the others.
+            b: Its second parameter, where the formula has one. None: 0 of linear, 0.5 of
+                hard_sigmoid, 1 of the others.
+            c: No function uses it.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: f(x), of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.activation(x, type="relu", a=0.1).shape
+            (8, 10)
         """
     def activation_gradient(
         self,
@@ -4245,7 +8578,29 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``activation``: ``gradient * f'(x)``.
+
+        Args:
+            gradient: That of the activation's result.
+            x: What the activation read.
+            type: The function; see above.
+            a: Its first parameter, where the formula has one. None: 0 of relu, 0.2 of
+                hard_sigmoid, 0.5 of the shrinks, 1 of the others.
+            b: Its second parameter, where the formula has one. None: 0 of linear, 0.5 of
+                hard_sigmoid, 1 of the others.
+            c: No function uses it.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def adam_update(
         self,
@@ -4273,7 +8628,43 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `adam_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        A step of Adam with momentum m, velocity v and gradient g:
+        ``m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2;
+        parameter -= corrected_rate * m / (sqrt(v) + epsilon)``.
+
+        Args:
+            parameter: What is trained; written.
+            gradient: float32, of its shape.
+            momentum: float32, of its shape; written.
+            velocity: float32, of its shape; written.
+            maximum_velocity: float32, of its shape; written, with
+                ``uses_amsgrad``.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            scale: float32, (1): multiplies the gradient; below 0 the update is
+                left out. None: 1.
+            gradient_rescale: Multiplies the gradient, after clipping.
+            clips_by_value: Are the gradient's elements limited?
+            gradient_clip_min: The least element that is left, if so.
+            gradient_clip_max: The largest.
+            regularization_type: What is added to the gradient: "none", "l1" (scale *
+                sign(parameter)) or "l2" (scale * parameter).
+            regularization_scale: By how much.
+            lr_scale: Multiplies the learning rate.
+            beta1: The share of the momentum that is kept.
+            beta2: The share of the velocity that is kept.
+            epsilon: Added to the divisor.
+            uses_amsgrad: Is the largest velocity so far used?
+            decoupled_decay: AdamW: does regularization_scale decay the parameter itself?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def attention(
         self,
@@ -4293,7 +8684,51 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum log_sum_rest. Raises ShapeError, DTypeError or InvalidArgument.
+        Scaled dot-product attention of several heads, which share the last axis:
+        ``softmax(scale * query @ key.T + mask) @ value`` for each.
+
+        A query that sees no key has output 0. ``layers.MultiheadAttention`` has the
+        products around it.
+
+        Args:
+            query: (N, L, heads * D).
+            key: (N, S, heads * D).
+            value: (N, S, heads * V).
+            key_mask: Boolean, (N, S): True for keys that nobody sees; None: all
+                are seen.
+            attention_mask: (1, L, S), or (N * heads, L, S): boolean, True where a
+                query does not see a key, or floats of the query's type, which are
+                added to the scores; None: nothing.
+            random_state: int32, (4): the low and the high word of the seed, then
+                those of the step. For dropout alone.
+            head_count: The number of heads.
+            scale: Multiplies the scores; 0: 1 / sqrt(D).
+            dropout: The probability with which a weight is dropped in training.
+            seed: Where the random numbers start; 0: the platform's seed.
+            stream: Tells the dropouts of a graph apart; compile() numbers them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            output: (N, L, heads * V).
+            log_sum: float32, (N, heads, L): the logarithms of the sums of the
+                exponentials of the scores.
+            log_sum_rest: float32, (N, heads, L): what rounding took of log_sum,
+                for the gradient.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> query, key = tg.Tensor((8, 5, 64)), tg.Tensor((8, 7, 64))
+            >>> output, *_ = g.ops.attention(query, key, key, head_count=4)
+            >>> output.shape
+            (8, 5, 64)
         """
     def attention_gradient(
         self,
@@ -4318,7 +8753,40 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `attention_gradient` op, which runs in `phase`: forward, gradient or update. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``attention`` by query, key, value and a mask of floats.
+
+        Args:
+            gradient: That of the output.
+            query: The forward op's.
+            key: The forward op's.
+            value: The forward op's.
+            output: The forward op's first result.
+            log_sum: Its second.
+            key_mask: The forward op's.
+            attention_mask: The forward op's.
+            random_state: The forward op's.
+            log_sum_gradient: float32, (N, heads, L): the gradient of log_sum.
+            log_sum_rest: The forward op's third result.
+            head_count: The number of heads.
+            scale: Multiplies the scores; 0: 1 / sqrt(D).
+            dropout: The probability with which a weight is dropped in training.
+            seed: Where the random numbers start; 0: the platform's seed.
+            stream: Tells the dropouts of a graph apart; compile() numbers them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dquery: The gradient of query.
+            dkey: The gradient of key.
+            dvalue: The gradient of value.
+            dmask: float32, (N * heads, L, S): the gradient of the mask.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def average_pool_2d(
         self,
@@ -4333,7 +8801,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The mean of each window of images.
+
+        The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
+        stride) + 1`` rows, and as many columns by the same formula.
+
+        Args:
+            x: Images, (N, C, H, W).
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            count_includes_padding: Are zeros of the padding samples that the mean counts?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: (N, C, H', W').
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.average_pool_2d(x, kernel_size=2, strides=2).shape
+            (8, 3, 16, 16)
         """
     def average_pool_2d_gradient(
         self,
@@ -4349,7 +8846,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``average_pool_2d``: each sample's share of its windows.
+
+        Args:
+            gradient: That of y, (N, C, H', W').
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            count_includes_padding: Are zeros of the padding samples that the mean counts?
+            shape: That of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, of ``shape``: (N, C, H, W).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm(
         self,
@@ -4366,7 +8884,46 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Batch normalization of channels, axis 1: ``y = gamma * (x - mean) /
+        sqrt(variance + epsilon) + beta``.
+
+        In training, mean and (biased) variance are those of the batch, over all
+        axes but 1, and the running ones move: ``running = momentum * running +
+        (1 - momentum) * batch``, the variance by the batch's unbiased one. At
+        inference, and with ``training=False``, the running ones are used.
+
+        Args:
+            x: (N, C, ...).
+            gamma: float32, (C): the scale; None is 1.
+            beta: float32, (C): the shift; None is 0.
+            running_mean: float32, (C); written in training.
+            running_variance: float32, (C); written in training.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+            mean: float32, (C): what was subtracted.
+            variance: float32, (C): what was divided by the root of.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> mean = tg.Tensor((3,), data=np.zeros(3))
+            >>> variance = tg.Tensor((3,), data=np.ones(3))
+            >>> y, *_ = g.ops.batch_norm(x, None, None, mean, variance)
+            >>> y.shape
+            (8, 3, 32, 32)
         """
     def batch_norm_apply(
         self,
@@ -4384,7 +8941,42 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_apply` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        ``batch_norm`` by moments that are given.
+
+        Args:
+            x: (N, C, ...).
+            gamma: float32, (C): the scale; None is 1.
+            beta: float32, (C): the shift; None is 0.
+            running_mean: float32, (C); written in training.
+            running_variance: float32, (C); written in training.
+            moments: float32, (4, C), of ``batch_norm_moments``.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+            mean: float32, (C).
+            variance: float32, (C).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> mean = tg.Tensor((3,), data=np.zeros(3))
+            >>> variance = tg.Tensor((3,), data=np.ones(3))
+            >>> moments = g.ops.batch_norm_moments(x)
+            >>> y, *_ = g.ops.batch_norm_apply(x, None, None, mean, variance, moments)
+            >>> y.shape
+            (8, 3, 32, 32)
         """
     def batch_norm_gradient(
         self,
@@ -4401,7 +8993,31 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``batch_norm`` by x, gamma and beta.
+
+        Args:
+            gradient: That of y.
+            x: (N, C, ...).
+            gamma: The forward op's.
+            mean: The forward op's second result.
+            variance: Its third.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+            dgamma: float32, (C).
+            dbeta: float32, (C).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm_gradient_apply(
         self,
@@ -4418,7 +9034,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `batch_norm_gradient_apply` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``batch_norm`` by x, of sums that are given.
+
+        Args:
+            gradient: That of y.
+            x: (N, C, ...).
+            gamma: The forward op's.
+            moments: float32, (4, C), of the whole batch.
+            sums: float32, (2, C), of ``batch_norm_gradient_sums``, of the whole
+                batch.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm_gradient_sums(
         self,
@@ -4433,13 +9072,58 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_gradient_sums` op, which runs in `phase`: forward, gradient or update. Results: sums dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        The sums over a batch that the gradient of ``batch_norm`` is made of.
+
+        Args:
+            gradient: That of y.
+            x: (N, C, ...).
+            moments: float32, (4, C), of the whole batch.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            sums: float32, (2, C): of gradient, and of gradient * (x - mean).
+            dgamma: float32, (C).
+            dbeta: float32, (C).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm_moments(
         self, x: Tensor, *, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `batch_norm_moments` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The moments of channels that ``batch_norm_apply`` normalises with: where a
+        batch is spread over processes, theirs are joined in between.
+
+        Args:
+            x: (N, C, ...).
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            moments: float32, (4, C): the number of elements, their mean, what
+                float32 loses of it, and their biased variance.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.batch_norm_moments(x).shape
+            (4, 3)
         """
     def binary(
         self,
@@ -4451,7 +9135,40 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `binary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Arithmetic of two tensors, element by element:
+
+        - "add": x + y.
+        - "subtract": x - y.
+        - "multiply": x * y.
+        - "divide": x / y.
+        - "pow": x to the power of y.
+        - "multiply_no_nan": x * y; 0 where y is 0.
+        - "divide_no_nan": x / y; 0 where y is 0.
+        - "min": The smaller of x and y; NaN when either is.
+        - "max": The larger of x and y; NaN when either is.
+
+        Args:
+            x: The first operand.
+            y: The second; their shapes broadcast as NumPy's do.
+            operation: What is computed; see above.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: f(x, y), of the shape to which both broadcast.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 10)), tg.Tensor((10,))
+            >>> g.ops.binary(x, y, operation="max").shape
+            (8, 10)
         """
     def broadcast_to(
         self,
@@ -4462,7 +9179,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `broadcast_to` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Repeats x along axes that it lacks or that have size 1, as NumPy's
+        broadcast_to.
+
+        Args:
+            x: Of a shape that broadcasts to ``shape``.
+            shape: The sizes of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of ``shape``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 1))
+            >>> g.ops.broadcast_to(x, shape=(8, 10)).shape
+            (8, 10)
         """
     def cast(
         self,
@@ -4473,7 +9213,32 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `cast` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The same numbers in another data type. Floats lose their fraction on the way
+        to integers; as truth values all but 0 are true.
+
+        The gradient passes between types of floats, and ends at others.
+
+        Args:
+            x: Of any shape and type.
+            data_type: That of the result, such as "float16".
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x, in ``data_type``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10), "int32")
+            >>> g.ops.cast(x, data_type="float32").data_type == "float32"
+            True
         """
     def clip_scale(
         self,
@@ -4485,7 +9250,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `clip_scale` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        What gradients are multiplied by so that their norm is at most a maximum:
+        ``min(1, maximum_norm / norm)``, or 1 while clipping is off.
+
+        Args:
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            squared_norms: float32, (1) each, of the gradients; behind them, if at
+                all, each gradient as (1, n).
+            maximum_norm: The largest norm that is left as it is.
+            custom_norm: Stands for the norm; 0: it is that of the squares.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            scale: float32, (1).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def compare(
         self,
@@ -4497,13 +9283,71 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `compare` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Compares two tensors, element by element; no gradient passes:
+
+        - "equal": x == y.
+        - "not_equal": x != y.
+        - "less": x < y.
+        - "greater": x > y.
+        - "less_or_equal": x <= y.
+        - "greater_or_equal": x >= y.
+        - "logical_and": Both x and y.
+        - "logical_or": x or y, or both.
+        - "logical_nand": Not both x and y.
+        - "logical_nor": Neither x nor y.
+        - "logical_xor": Either x or y, but not both.
+
+        Args:
+            x: Floats, int32, int64 or boolean; boolean for the logical ones.
+            y: Of the same type; their shapes broadcast as NumPy's do.
+            operation: Which comparison; see above.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: Boolean, of the shape to which both broadcast.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 10)), tg.Tensor((8, 1))
+            >>> above = g.ops.compare(x, y, operation="greater")
+            >>> above.shape, above.data_type == "boolean"
+            ((8, 10), True)
         """
     def concatenate(
         self, *x: Tensor, axis: int = 1, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `concatenate` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Tensors behind each other on one axis.
+
+        Args:
+            x: One or more tensors of one type, with equal sizes on all other axes.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: With the sum of their sizes on the axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 3)), tg.Tensor((8, 4))
+            >>> g.ops.concatenate(x, y, axis=1).shape
+            (8, 7)
         """
     def convolution_2d(
         self,
@@ -4519,7 +9363,41 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Convolution of images, in the sense of the field: cross-correlation.
+
+        ``y[n, o, i, j] = bias[o] + sum over c, u, v of weights[o, c, u, v]
+        * x[n, c, i * stride + u * dilation - top, j * stride + v * dilation -
+        left]``, with zeros outside of the image and c running over the channels of
+        o's group. The result has ``floor((H + top + bottom - (KH - 1) * dilation -
+        1) / stride) + 1`` rows, and as many columns by the same formula.
+
+        Args:
+            x: Images, (N, C, H, W).
+            weights: (O, C / groups, KH, KW).
+            bias: (O), added to each channel; None adds nothing.
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            groups: Channels are cut into so many groups, each with weights of its own; that
+                of the input channels is depthwise.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: (N, O, H', W').
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((8, 3, 32, 32)), tg.Tensor((16, 3, 3, 3))
+            >>> g.ops.convolution_2d(x, weights, strides=2, padding=1).shape
+            (8, 16, 16, 16)
         """
     def convolution_2d_input_gradient(
         self,
@@ -4535,7 +9413,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_input_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``convolution_2d`` by its images. Called by itself, it is a
+        transposed convolution.
+
+        Args:
+            gradient: That of the convolution's result, (N, O, H', W').
+            weights: The convolution's, (O, C / groups, KH, KW).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            groups: Channels are cut into so many groups, each with weights of its own; that
+                of the input channels is depthwise.
+            shape: That of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, of ``shape``: (N, C, H, W).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def convolution_2d_weights_gradient(
         self,
@@ -4551,7 +9452,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_weights_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``convolution_2d`` by its weights, summed over the batch.
+
+        Args:
+            gradient: That of the convolution's result, (N, O, H', W').
+            x: The convolution's images, (N, C, H, W).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            groups: Channels are cut into so many groups, each with weights of its own; that
+                of the input channels is depthwise.
+            shape: That of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dweights: The gradient of the weights, of ``shape``: (O, C / groups,
+                KH, KW).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def ctc_loss(
         self,
@@ -4567,7 +9491,40 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `ctc_loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Connectionist temporal classification: the loss of a sequence of labels
+        when nobody says which step has which label.
+
+        ``-ln`` of the probability that a path of one class per step, drawn from
+        softmax(prediction), reads as the labels: repetitions become one, then
+        blanks are left out.
+
+        Args:
+            prediction: Scores of C classes at T steps, (N, T, C).
+            labels: int32 or int64, (N, S), from 0 to C - 1; -1 behind the last.
+            lengths: int32, (N): how many steps count; None: all.
+            label_lengths: int32, (N): how many labels count; None: those in front
+                of the first -1.
+            blank: The class that stands for no label.
+            zero_infinity: Are infinite losses, and their gradients, 0?
+            divides_by_label_length: Is each loss divided by the number of its labels?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            loss: float32, (N). Infinite where no path reads as the labels.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> scores, letters = tg.Tensor((8, 50, 27)), tg.Tensor((8, 12), "int32")
+            >>> g.ops.ctc_loss(scores, letters).shape
+            (8,)
         """
     def ctc_loss_gradient(
         self,
@@ -4584,7 +9541,29 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `ctc_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``ctc_loss`` by its prediction.
+
+        Args:
+            gradient: float32, (N): that of the loss.
+            prediction: The loss's.
+            labels: The loss's.
+            lengths: The loss's.
+            label_lengths: The loss's.
+            blank: The class that stands for no label.
+            zero_infinity: Are infinite losses, and their gradients, 0?
+            divides_by_label_length: Is each loss divided by the number of its labels?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dprediction: The gradient of the prediction.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def dropout(
         self,
@@ -4598,7 +9577,38 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `dropout` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Drops elements in training: each is 0 with probability ``rate``, else
+        ``x / (1 - rate)``. At inference it is x.
+
+        Which elements is a function of the random state, so that a run with the
+        same seed drops the same ones; ``layers.Dropout`` supplies that state.
+
+        Args:
+            x: Of any shape.
+            random_state: int32, (4): the low and the high word of the seed, then
+                those of the step.
+            rate: The probability with which an element is dropped; at least 0, below 1.
+            seed: Where the random numbers start; 0: the platform's seed.
+            stream: Tells the dropouts of a graph apart; compile() numbers them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> state = tg.Tensor((4,), "int32", batch_axis=None)
+            >>> g.ops.dropout(x, state, rate=0.2).shape
+            (8, 10)
         """
     def embedding(
         self,
@@ -4614,7 +9624,38 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding` op, which runs in `phase`: forward, gradient or update. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
+        Looks up rows of a table by their indices.
+
+        Args:
+            weights: The table, (count, dimension) or (1, count, 1, dimension).
+                Written in training where ``maximum_norm`` is given.
+            indices: int32 or int64, of any shape, from 0 to count - 1.
+            padding_index: A row that gets no gradient; -1: none.
+            maximum_norm: Rows that are looked up and have a larger norm are scaled down to
+                it, in training where they are stored; 0: none are.
+            p_norm: The order of that norm.
+            scales_gradient_by_frequency: Is a row's gradient divided by how often it was
+                looked up?
+            training: Are scaled rows stored? Inference stores none.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: The rows: of the shape of indices, then dimension.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> table = tg.Tensor((1000, 16), data=np.zeros((1000, 16)))
+            >>> words = tg.Tensor((8, 20), "int32")
+            >>> g.ops.embedding(table, words).shape
+            (8, 20, 16)
         """
     def embedding_gradient(
         self,
@@ -4628,7 +9669,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``embedding`` by its weights: the sum of the gradients of
+        each row.
+
+        Args:
+            gradient: That of y.
+            indices: The forward op's.
+            padding_index: A row that gets no gradient; -1: none.
+            scales_gradient_by_frequency: Is a row's gradient divided by how often it was
+                looked up?
+            shape: That of the weights.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dweights: The gradient of the weights, of ``shape``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def fill(
         self,
@@ -4640,7 +9702,29 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `fill` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        A tensor with one value everywhere.
+
+        Args:
+            shape: Its sizes.
+            value: Each element.
+            data_type: Floats, int32, int64 or boolean.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of ``shape``, in ``data_type``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> g.ops.fill(shape=(2, 3), value=1.0).shape
+            (2, 3)
         """
     def gather(
         self,
@@ -4652,7 +9736,35 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `gather` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Picks elements along an axis by their indices.
+
+        Indices of one axis name whole slices (NumPy's take): on axis 1 of
+        (N, C, W), indices (M) give (N, M, W). Indices of the source's rank name
+        single elements (take_along_axis): (N, M, W) give (N, M, W).
+
+        Args:
+            source: What is picked from.
+            indices: int32 or int64, from 0 to the size of the axis - 1. (M), or
+                the source's shape with another size on the axis.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: What was picked, in the source's type.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, indices = tg.Tensor((8, 10, 4)), tg.Tensor((3,), "int32")
+            >>> g.ops.gather(x, indices, axis=1).shape
+            (8, 3, 4)
         """
     def gru(
         self,
@@ -4668,9 +9780,37 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        A GRU as MPSGraph has it: the states (T, N, D H), and the training state (T, N, D 3 H) when training.
+        A GRU as MPSGraph has it.
 
-        source (T, N, I), or (T, N, D 3 H) without an input weight; recurrent_weight (3 H, H) or, bidirectional, (2, 3 H, H); input_weight (D 3 H, I), bias (D 3 H), init_state and mask (N, D H), secondary_bias (D H) with reset_after. Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
+        Sizes: T steps, N samples, I features, H units, G = 3 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            secondary_bias: (D H), with reset_after; None: zeros.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: The states (T, N, D H), and the training state (T, N, D G
+            H) when training.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
+
+        Example:
+            >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+            >>> r, w = tg.Tensor((12, 4)), tg.Tensor((12, 3))
+            >>> graph.ops.gru(x, r, w)[0].shape
+            (5, 8, 4)
         """
     def gru_gradients(
         self,
@@ -4690,9 +9830,35 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        Gradients of gru(): of source, recurrent weight, input weight, bias, initial state and secondary bias, without those of absent inputs.
+        The gradients of gru(), as MPSGraph has them.
 
-        source_gradient (T, N, D H) is that of the states, state_gradient (N, D H) of the last ones; z_state and output_fwd are the results of gru(), all else its inputs.
+        Sizes: T steps, N samples, I features, H units, G = 3 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            source_gradient: (T, N, D H): the gradient of the states.
+            z_state: (T, N, D G H): the training state that the op gave.
+            output_fwd: (T, N, D H): the states that it gave.
+            state_gradient: (N, D H): what the last states get from outside; None: nothing.
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            secondary_bias: (D H), with reset_after; None: zeros.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: Those of source, recurrent weight, input weight, bias, initial
+            state and secondary bias, without those of absent inputs.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
         """
     def gru_steps(
         self,
@@ -4720,7 +9886,66 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `gru_steps` op, which runs in `phase`: forward, gradient or update. Results: hidden gates last_hidden. Raises ShapeError, DTypeError or InvalidArgument.
+        A GRU layer in one direction, over T steps of N samples, H wide.
+
+        The input is multiplied by its weights, with the bias added, by ``matmul``
+        before. With h' the state of the step before, k = h' * mask and R the
+        recurrent weights::
+
+            z = update(x_z[t] + k @ R_z.T)
+            r = reset(x_r[t] + k @ R_r.T)
+            o = output(x_o[t] + r * (k @ R_o.T + secondary_bias))
+            h = z * h' + (1 - z) * o
+
+        Args:
+            x: (T, N, 3 * H): the three gates' input side by side, in the order
+                reset, update, output.
+            recurrent_weights: (3 * H, H).
+            initial_state: (N, H); None: zeros.
+            mask: (N, H): multiplies the state in front of the product; None: ones.
+            secondary_bias: (H): added within the reset gate's reach, with
+                ``reset_after``; None: zeros.
+            lengths: int32, (N): how many steps each sample has. Further ones give
+                zeros and leave the state alone. None: all have T.
+            reverse: From the last step to the first?
+            reset_gate_first: Are the gates in the order reset, update, output, and not
+                update, reset, output?
+            reset_after: Does the reset gate multiply the product, as above, and not what
+                the product reads?
+            flip_z: Is z the share of the candidate o, and not of the state before?
+            update_gate_activation: The activation function of the update gate, one of those
+                of ``activation``.
+            update_gate_a: Its first parameter; None: that of its type.
+            update_gate_b: Its second parameter; None: that of its type.
+            reset_gate_activation: The activation function of the reset gate, one of those
+                of ``activation``.
+            reset_gate_a: Its first parameter; None: that of its type.
+            reset_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            hidden: (T, N, H): the states h.
+            gates: (T, N, 3 * H): what the gradient reads of the gates.
+            last_hidden: (N, H): the state after the last step of each sample.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((5, 8, 3 * 16)), tg.Tensor((3 * 16, 16))
+            >>> hidden, gates, last = g.ops.gru_steps(x, weights)
+            >>> hidden.shape, last.shape
+            ((5, 8, 16), (8, 16))
         """
     def gru_steps_gradient(
         self,
@@ -4752,13 +9977,80 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `gru_steps_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dinitial_state dmask dsecondary_bias. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``gru_steps``; inputs that are None count as there.
+
+        Args:
+            gates: The forward op's result.
+            hidden: The forward op's result.
+            recurrent_weights: The forward op's.
+            initial_state: The forward op's.
+            mask: The forward op's.
+            secondary_bias: The forward op's.
+            lengths: The forward op's.
+            hidden_gradient: That of hidden; None, here as below: zeros.
+            gates_gradient: That of gates.
+            last_hidden_gradient: That of last_hidden.
+            reverse: From the last step to the first?
+            reset_gate_first: Are the gates in the order reset, update, output, and not
+                update, reset, output?
+            reset_after: Does the reset gate multiply the product, as above, and not what
+                the product reads?
+            flip_z: Is z the share of the candidate o, and not of the state before?
+            update_gate_activation: The activation function of the update gate, one of those
+                of ``activation``.
+            update_gate_a: Its first parameter; None: that of its type.
+            update_gate_b: Its second parameter; None: that of its type.
+            reset_gate_activation: The activation function of the reset gate, one of those
+                of ``activation``.
+            reset_gate_a: Its first parameter; None: that of its type.
+            reset_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: (T, N, 3 * H).
+            drecurrent_weights: (3 * H, H).
+            dinitial_state: (N, H).
+            dmask: (N, H).
+            dsecondary_bias: (H); zeros without ``reset_after``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def logical_not(
         self, x: Tensor, *, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `logical_not` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        True where x is false.
+
+        Args:
+            x: Boolean, of any shape.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Boolean, of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> is_padding = tg.Tensor((8, 10), "bool")
+            >>> g.ops.logical_not(is_padding).shape
+            (8, 10)
         """
     def loss(
         self,
@@ -4779,7 +10071,62 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        How far predictions y are from labels t. Losses of elements:
+
+        - "mean_absolute_error": |y - t|.
+        - "mean_squared_error": (y - t)^2.
+        - "softmax_cross_entropy": -sum t ln softmax(y) over the classes, axis 1.
+        - "sigmoid_cross_entropy": Cross-entropy of sigmoid(y), element by element.
+        - "categorical_cross_entropy": -sum t ln y over the classes, axis 1.
+        - "hinge": max(0, 1 - (2 t - 1) y).
+        - "huber": Quadratic where |y - t| <= delta, linear beyond.
+        - "cosine_distance": 1 - sum(y t) of each sample.
+        - "log": Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon).
+        - "kullback_leibler_divergence": t (ln t - y) of y = ln p, the logarithm of a probability; not in ML Compute.
+
+        They are multiplied by ``weight`` and ``weights``, then reduced. The mean
+        divides by the number of losses; where labels are indices of classes, by
+        the sum of the class weights of those that are not ignored. The
+        gradient passes to the prediction alone.
+
+        Args:
+            prediction: (N, ...); classes are on axis 1.
+            labels: float32, of the prediction's shape or broadcasting to it. For
+                the softmax and categorical cross-entropy also int32 or int64:
+                indices of classes, without axis 1.
+            weights: float32, broadcasting to the losses; None is 1.
+            class_weights: float32, one for each class, for the softmax and
+                categorical cross-entropy; None is 1.
+            type: Which loss; see above.
+            reduction: "mean", "sum" or "none".
+            weight: Multiplies the loss.
+            label_smoothing: The share of each label that all classes divide among them, 0
+                to 1; of the three cross-entropies.
+            class_count: The number of classes of the softmax and categorical cross-entropy;
+                1: the size of axis 1.
+            epsilon: Added to what "log" takes logarithms of.
+            delta: Where "huber" becomes linear; above 0.
+            ignore_index: Labels of this index have no loss, where labels are indices.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            loss: float32, (1); without a reduction one for each element, or, of
+                the softmax and categorical cross-entropy, for each without axis 1,
+                and of the cosine distance for each sample.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> scores, classes = tg.Tensor((8, 10)), tg.Tensor((8,), "int64")
+            >>> g.ops.loss(scores, classes, type="softmax_cross_entropy").shape
+            (1,)
         """
     def loss_gradient(
         self,
@@ -4801,7 +10148,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``loss`` by its prediction.
+
+        Args:
+            gradient: float32: that of the loss.
+            prediction: The loss's.
+            labels: The loss's.
+            weights: The loss's.
+            class_weights: The loss's.
+            type: Which loss; see above.
+            reduction: "mean", "sum" or "none".
+            weight: Multiplies the loss.
+            label_smoothing: The share of each label that all classes divide among them, 0
+                to 1; of the three cross-entropies.
+            class_count: The number of classes of the softmax and categorical cross-entropy;
+                1: the size of axis 1.
+            epsilon: Added to what "log" takes logarithms of.
+            delta: Where "huber" becomes linear; above 0.
+            ignore_index: Labels of this index have no loss, where labels are indices.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dprediction: The gradient of the prediction.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def lstm(
         self,
@@ -4818,9 +10194,39 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        An LSTM as MPSGraph has it: the states (T, N, D H), with produce_cell the cells, and when training the training state (T, N, D 4 H).
+        An LSTM as MPSGraph has it.
 
-        source (T, N, I), or (T, N, D 4 H) without an input weight; recurrent_weight (4 H, H) or, bidirectional, (2, 4 H, H); input_weight (D 4 H, I), bias (D 4 H), init_state, init_cell and mask (N, D H), peephole (4 H), (2, 4 H) or (8 H). Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
+        Sizes: T steps, N samples, I features, H units, G = 4 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            init_cell: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            peephole: (4 H), bidirectional (2, 4 H) or (8 H): what the cell adds to the
+                gates; None: nothing.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: The states (T, N, D H), with produce_cell the cells (T,
+            N, D H), and when training the training state (T, N, D G H).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
+
+        Example:
+            >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+            >>> r, w = tg.Tensor((16, 4)), tg.Tensor((16, 3))
+            >>> graph.ops.lstm(x, r, w)[0].shape
+            (5, 8, 4)
         """
     def lstm_gradients(
         self,
@@ -4842,9 +10248,38 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        Gradients of lstm(): of source, recurrent weight, input weight, bias, peephole, initial state and initial cell, without those of absent inputs.
+        The gradients of lstm(), as MPSGraph has them.
 
-        source_gradient (T, N, D H) is that of the states, state_gradient and cell_gradient (N, D H) of the last states and cells; z_state and cell_output_fwd are results of lstm(), all else its inputs.
+        Sizes: T steps, N samples, I features, H units, G = 4 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            source_gradient: (T, N, D H): the gradient of the states.
+            z_state: (T, N, D G H): the training state that the op gave.
+            cell_output_fwd: (T, N, D H): the cells that it gave.
+            state_gradient: (N, D H): what the last states get from outside; None: nothing.
+            cell_gradient: (N, D H): what the last cells get from outside; None: nothing.
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            init_cell: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            peephole: (4 H), bidirectional (2, 4 H) or (8 H): what the cell adds to the
+                gates; None: nothing.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: Those of source, recurrent weight, input weight, bias, peephole,
+            initial state and initial cell, without those of absent inputs.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
         """
     def lstm_steps(
         self,
@@ -4878,7 +10313,71 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm_steps` op, which runs in `phase`: forward, gradient or update. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
+        An LSTM layer in one direction, over T steps of N samples, H wide.
+
+        The input is multiplied by its weights, with the bias added, by ``matmul``
+        before. With h' and c' the state and the cell of the step before::
+
+            i, f, z, o = act(x[t] + (h' * mask) @ recurrent_weights.T + peephole * c')
+            c = f * c' + i * z
+            h = o * activation(c)
+
+        Args:
+            x: (T, N, 4 * H): the four gates' input side by side, in the order
+                input, forget, cell, output.
+            recurrent_weights: (4 * H, H).
+            initial_state: (N, H); None: zeros.
+            initial_cell: (N, H); None: zeros.
+            peephole: (4 * H): what the cell adds to each gate; None: nothing.
+            mask: (N, H): multiplies the state in front of the product; None: ones.
+            lengths: int32, (N): how many steps each sample has. Further ones give
+                zeros and leave the state alone. None: all have T.
+            reverse: From the last step to the first?
+            forget_gate_last: Are the gates in the order input, cell, forget, output?
+            output_peephole_reads_new_cell: Does the output gate's peephole read the step's
+                own cell, and not the last one?
+            input_gate_activation: The activation function of the input gate, one of those
+                of ``activation``.
+            input_gate_a: Its first parameter; None: that of its type.
+            input_gate_b: Its second parameter; None: that of its type.
+            forget_gate_activation: The activation function of the forget gate, one of those
+                of ``activation``.
+            forget_gate_a: Its first parameter; None: that of its type.
+            forget_gate_b: Its second parameter; None: that of its type.
+            cell_gate_activation: The activation function of the cell gate, one of those of
+                ``activation``.
+            cell_gate_a: Its first parameter; None: that of its type.
+            cell_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            activation: The activation function of the cell, one of those of ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            hidden: (T, N, H): the states h.
+            cells: (T, N, H): the cells c.
+            gates: (T, N, 4 * H): what the gradient reads of the gates.
+            last_hidden: (N, H): the state after the last step of each sample.
+            last_cell: (N, H): its cell.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((5, 8, 4 * 16)), tg.Tensor((4 * 16, 16))
+            >>> hidden, cells, gates, last, cell = g.ops.lstm_steps(x, weights)
+            >>> hidden.shape, last.shape
+            ((5, 8, 16), (8, 16))
         """
     def lstm_steps_gradient(
         self,
@@ -4919,7 +10418,63 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm_steps_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``lstm_steps``; inputs that are None count as there.
+
+        Args:
+            gates: The forward op's result.
+            cells: The forward op's result.
+            hidden: The forward op's result; None computes it again.
+            recurrent_weights: The forward op's.
+            initial_state: The forward op's.
+            initial_cell: The forward op's.
+            peephole: The forward op's.
+            mask: The forward op's.
+            lengths: The forward op's.
+            hidden_gradient: That of hidden; None, here as below: zeros.
+            cells_gradient: That of cells.
+            gates_gradient: That of gates.
+            last_hidden_gradient: That of last_hidden.
+            last_cell_gradient: That of last_cell.
+            reverse: From the last step to the first?
+            forget_gate_last: Are the gates in the order input, cell, forget, output?
+            output_peephole_reads_new_cell: Does the output gate's peephole read the step's
+                own cell, and not the last one?
+            input_gate_activation: The activation function of the input gate, one of those
+                of ``activation``.
+            input_gate_a: Its first parameter; None: that of its type.
+            input_gate_b: Its second parameter; None: that of its type.
+            forget_gate_activation: The activation function of the forget gate, one of those
+                of ``activation``.
+            forget_gate_a: Its first parameter; None: that of its type.
+            forget_gate_b: Its second parameter; None: that of its type.
+            cell_gate_activation: The activation function of the cell gate, one of those of
+                ``activation``.
+            cell_gate_a: Its first parameter; None: that of its type.
+            cell_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            activation: The activation function of the cell, one of those of ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: (T, N, 4 * H).
+            drecurrent_weights: (4 * H, H).
+            dpeephole: (4 * H).
+            dinitial_state: (N, H).
+            dinitial_cell: (N, H).
+            dmask: (N, H).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def matmul(
         self,
@@ -4934,7 +10489,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `matmul` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Products of matrices: ``z = alpha * x @ y + bias``.
+
+        Matrices are on the last two axes; axes in front of them broadcast as
+        NumPy's do.
+
+        Args:
+            x: (..., M, K), or (..., K, M) with ``transposes_x``.
+            y: (..., K, N), or (..., N, K) with ``transposes_y``.
+            bias: (N), added to each row; None adds nothing.
+            alpha: Multiplies the product.
+            transposes_x: Are rows and columns of x swapped?
+            transposes_y: Are rows and columns of y swapped?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: (..., M, N).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 5, 3)), tg.Tensor((4, 3))
+            >>> g.ops.matmul(x, y, transposes_y=True).shape
+            (8, 5, 4)
         """
     def max_pool_2d(
         self,
@@ -4948,7 +10532,38 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `max_pool_2d` op, which runs in `phase`: forward, gradient or update. Results: y state. Raises ShapeError, DTypeError or InvalidArgument.
+        The largest sample of each window of images. Padding never wins; a window
+        of padding alone is an error.
+
+        The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
+        stride) + 1`` rows, and as many columns by the same formula.
+
+        Args:
+            x: Images, (N, C, H, W).
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: (N, C, H', W').
+            state: Which samples won, for ``max_pool_2d_gradient`` alone.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> y, state = g.ops.max_pool_2d(x, kernel_size=2, strides=2)
+            >>> y.shape
+            (8, 3, 16, 16)
         """
     def max_pool_2d_gradient(
         self,
@@ -4964,7 +10579,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `max_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``max_pool_2d``: it passes to the sample that won.
+
+        Args:
+            gradient: That of y, (N, C, H', W').
+            x: The images, (N, C, H, W).
+            state: The second result of ``max_pool_2d`` of x with these options.
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def pad(
         self,
@@ -4978,7 +10614,34 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Adds elements in front of axes and behind them.
+
+        Args:
+            x: Of any shape and type.
+            type: What is added: "zero", "constant", "replicate" (the element of the edge),
+                "reflect" (mirrored, without the edge) or "symmetric" (with it).
+            before: How many in front, for each axis.
+            after: How many behind, for each axis.
+            value: The constant; 0 for the other types.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Longer by ``before + after`` on each axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 30, 30))
+            >>> around = (0, 0, 1, 1)
+            >>> g.ops.pad(x, type="reflect", before=around, after=around).shape
+            (8, 3, 32, 32)
         """
     def pad_gradient(
         self,
@@ -4992,7 +10655,27 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``pad``: each element adds up what was copied from it.
+
+        Args:
+            gradient: That of y.
+            type: What is added: "zero", "constant", "replicate" (the element of the edge),
+                "reflect" (mirrored, without the edge) or "symmetric" (with it).
+            before: How many in front, for each axis.
+            after: How many behind, for each axis.
+            value: The constant; 0 for the other types.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, shorter by ``before + after`` on each axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def reduce(
         self,
@@ -5004,7 +10687,46 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `reduce` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Reduces axes, which stay with size 1:
+
+        - "none": No reduction.
+        - "sum": The sum.
+        - "mean": The arithmetic mean.
+        - "max": The largest element.
+        - "min": The smallest element.
+        - "arg_max": The index of the largest element, the first of equals.
+        - "arg_min": The index of the smallest element, the first of equals.
+        - "l1_norm": The sum of the absolute values.
+        - "any": Is any element true?
+        - "all": Are all elements true?
+
+        No gradient passes an index or a truth value. That of "max" and "min" is
+        shared equally by the elements that are equal to the result.
+
+        Args:
+            x: Floats of any shape; boolean for "any" and "all".
+            type: Which reduction; see above.
+            axes: Those that are reduced, from the end when negative; none: all. One for an
+                index.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x, with 1 for each reduced axis; int32 for
+                "arg_max" and "arg_min", else of the type of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.reduce(x, type="mean", axes=(2, 3)).shape
+            (8, 3, 1, 1)
         """
     def reshape(
         self,
@@ -5015,7 +10737,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `reshape` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The same elements, in the same order, in another shape.
+
+        Args:
+            x: Of any shape and type.
+            shape: The sizes of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of ``shape``. One of its sizes may be -1: what is left of the
+                elements.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.reshape(x, shape=(8, -1)).shape
+            (8, 3072)
         """
     def rmsprop_update(
         self,
@@ -5042,7 +10787,42 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `rmsprop_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        A step of RMSProp with square average s and gradient g:
+        ``s = alpha * s + (1 - alpha) * g^2; parameter -= rate * g / (sqrt(s) +
+        epsilon)``, s less the square of the gradient's average when centered.
+
+        Args:
+            parameter: What is trained; written.
+            gradient: float32, of its shape.
+            square_average: float32, of its shape; written.
+            momentum: float32, of its shape; written. None without momentum.
+            gradient_average: float32, of its shape; written, with
+                ``is_centered``.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            scale: float32, (1): multiplies the gradient; below 0 the update is
+                left out. None: 1.
+            gradient_rescale: Multiplies the gradient, after clipping.
+            clips_by_value: Are the gradient's elements limited?
+            gradient_clip_min: The least element that is left, if so.
+            gradient_clip_max: The largest.
+            regularization_type: What is added to the gradient: "none", "l1" (scale *
+                sign(parameter)) or "l2" (scale * parameter).
+            regularization_scale: By how much.
+            lr_scale: Multiplies the learning rate.
+            momentum_scale: The share of the momentum that is kept.
+            alpha: The share of the averages that is kept.
+            epsilon: Added to the divisor.
+            is_centered: Is the average of the gradient taken off?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def sample_norm(
         self,
@@ -5061,7 +10841,50 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Layer, group and instance normalization: ``y = gamma * (x - mean) /
+        sqrt(variance + epsilon) + beta`` with statistics of each sample.
+
+        Samples are the axes in front of ``axis``. With ``groups=0`` each has one
+        mean and variance, over ``axis`` and all behind it: layer normalization.
+        Else ``axis`` is so many equal groups, each with statistics of its own,
+        over the axes behind it, too; with one for each channel that is instance
+        normalization. Variances are biased.
+
+        Args:
+            x: Of any shape.
+            gamma: float32: the scale; None is 1. Of the shape from ``axis`` on, or,
+                with groups, one number for each element of ``axis``.
+            beta: float32, as gamma: the shift; None is 0.
+            running_mean: float32, (groups); written in training and used at
+                inference. None: statistics are always the sample's.
+            running_variance: float32, (groups); beside running_mean.
+            axis: The first that statistics are over, or that of the groups; from the end
+                when negative.
+            groups: Into how many the axis is cut; 0: none.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+            mean: float32: what was subtracted, one for each sample and group.
+            variance: float32: what was divided by the root of.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 4, 32, 32))
+            >>> y, mean, variance = g.ops.sample_norm(x, groups=2)
+            >>> y.shape, mean.shape
+            ((8, 4, 32, 32), (8, 2, 1, 1))
         """
     def sample_norm_gradient(
         self,
@@ -5080,7 +10903,34 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``sample_norm`` by x, gamma and beta.
+
+        Args:
+            gradient: That of y.
+            x: The forward op's.
+            gamma: The forward op's.
+            mean: Its second result.
+            variance: Its third.
+            axis: The first that statistics are over, or that of the groups; from the end
+                when negative.
+            groups: Into how many the axis is cut; 0: none.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+            dgamma: float32, of the shape of gamma.
+            dbeta: float32, of the shape of beta.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def scatter(
         self,
@@ -5094,7 +10944,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `scatter` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Writes the elements of source into a copy of data, at indices along an
+        axis, or adds them to what is there.
+
+        Args:
+            source: What is written: of the shape of what the indices name in data.
+            indices: int32 or int64, as those of ``gather``: (M) for whole slices,
+                or one for each element of source.
+            data: What it is written into, of the source's type.
+            axis: Which one; from the end when negative.
+            reduction_type: "none": the last one of those that name an element stays; "sum":
+                they are added to it.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of data.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, indices = tg.Tensor((8, 3, 4)), tg.Tensor((3,), "int32")
+            >>> zeros = tg.Tensor((8, 10, 4))
+            >>> g.ops.scatter(x, indices, zeros, axis=1, reduction_type="sum").shape
+            (8, 10, 4)
         """
     def scatter_gradient(
         self,
@@ -5106,7 +10985,25 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `scatter_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``scatter`` without a sum by its source: 0 for an element
+        that a later one has overwritten.
+
+        Args:
+            gradient: That of the result.
+            indices: The scatter's.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dsource: The gradient of source.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def select(
         self,
@@ -5118,7 +11015,34 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `select` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Elements of x where the condition holds, else those of y (NumPy's where).
+
+        All three shapes broadcast as NumPy's do. Each gradient passes to the
+        operand that was taken.
+
+        Args:
+            condition: Boolean.
+            x: What is taken where it is true.
+            y: What is taken where it is false.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: Of the shape to which all three broadcast.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, zero = tg.Tensor((8, 10)), tg.Tensor((1,), data=[0.0])
+            >>> is_padding = tg.Tensor((8, 10), "bool")
+            >>> g.ops.select(is_padding, zero, x).shape
+            (8, 10)
         """
     def sgd_update(
         self,
@@ -5141,7 +11065,37 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `sgd_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        A step of stochastic gradient descent with momentum m and gradient g:
+        ``m = momentum_scale * m + rate * g; parameter -= m``. By Nesterov,
+        ``m = momentum_scale * m + g; parameter -= rate * (g + momentum_scale * m)``.
+
+        Args:
+            parameter: What is trained; written.
+            gradient: float32, of its shape.
+            momentum: float32, of its shape; written. None without momentum.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            scale: float32, (1): multiplies the gradient; below 0 the update is
+                left out. None: 1.
+            gradient_rescale: Multiplies the gradient, after clipping.
+            clips_by_value: Are the gradient's elements limited?
+            gradient_clip_min: The least element that is left, if so.
+            gradient_clip_max: The largest.
+            regularization_type: What is added to the gradient: "none", "l1" (scale *
+                sign(parameter)) or "l2" (scale * parameter).
+            regularization_scale: By how much.
+            lr_scale: Multiplies the learning rate.
+            momentum_scale: The share of the momentum that is kept.
+            uses_nesterov_momentum: By Nesterov?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def single_gate_rnn(
         self,
@@ -5156,9 +11110,36 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        A vanilla RNN as MPSGraph has it: the states (T, N, D H), and the training state of the same shape when training.
+        A plain recurrent layer as MPSGraph has it.
 
-        source (T, N, I), or (T, N, D H) without an input weight; recurrent_weight (H, H) or, bidirectional, (2, H, H); input_weight (D H, I), bias (D H), init_state and mask (N, D H). Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
+        Sizes: T steps, N samples, I features, H units, G = 1 gate, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: The states (T, N, D H), and the training state, of the
+            same shape, when training.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
+
+        Example:
+            >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+            >>> r, w = tg.Tensor((4, 4)), tg.Tensor((4, 3))
+            >>> graph.ops.single_gate_rnn(x, r, w)[0].shape
+            (5, 8, 4)
         """
     def single_gate_rnn_gradients(
         self,
@@ -5176,9 +11157,33 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        Gradients of single_gate_rnn(): of source, recurrent weight, input weight, bias and initial state, without those of absent inputs.
+        The gradients of single_gate_rnn(), as MPSGraph has them.
 
-        source_gradient (T, N, D H) is that of the states, state_gradient (N, D H) of the last ones; z_state is the training state, all else inputs of single_gate_rnn().
+        Sizes: T steps, N samples, I features, H units, G = 1 gate, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            source_gradient: (T, N, D H): the gradient of the states.
+            z_state: (T, N, D G H): the training state that the op gave.
+            state_gradient: (N, D H): what the last states get from outside; None: nothing.
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: Those of source, recurrent weight, input weight, bias and initial
+            state, without those of absent inputs.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
         """
     def single_gate_steps(
         self,
@@ -5196,7 +11201,46 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `single_gate_steps` op, which runs in `phase`: forward, gradient or update. Results: hidden gates last_hidden. Raises ShapeError, DTypeError or InvalidArgument.
+        A plain recurrent layer in one direction, over T steps of N samples, H wide:
+        ``h = activation(x[t] + (h' * mask) @ recurrent_weights.T)``, h' being the
+        state of the step before.
+
+        The input is multiplied by its weights, with the bias added, by ``matmul``
+        before.
+
+        Args:
+            x: (T, N, H).
+            recurrent_weights: (H, H).
+            initial_state: (N, H); None: zeros.
+            mask: (N, H): multiplies the state in front of the product; None: ones.
+            lengths: int32, (N): how many steps each sample has. Further ones give
+                zeros and leave the state alone. None: all have T.
+            reverse: From the last step to the first?
+            activation: The activation function of the layer, one of those of
+                ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            hidden: (T, N, H): the states h.
+            gates: (T, N, H): what the gradient reads of the gate.
+            last_hidden: (N, H): the state after the last step of each sample.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((5, 8, 16)), tg.Tensor((16, 16))
+            >>> hidden, gates, last = g.ops.single_gate_steps(x, weights)
+            >>> hidden.shape, last.shape
+            ((5, 8, 16), (8, 16))
         """
     def single_gate_steps_gradient(
         self,
@@ -5217,7 +11261,37 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `single_gate_steps_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dinitial_state dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``single_gate_steps``; inputs that are None count as there.
+
+        Args:
+            gates: The forward op's result.
+            recurrent_weights: The forward op's.
+            initial_state: The forward op's.
+            mask: The forward op's.
+            lengths: The forward op's.
+            hidden_gradient: That of hidden; None, here as below: zeros.
+            gates_gradient: That of gates.
+            last_hidden_gradient: That of last_hidden.
+            reverse: From the last step to the first?
+            activation: The activation function of the layer, one of those of
+                ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: (T, N, H).
+            drecurrent_weights: (H, H).
+            dinitial_state: (N, H).
+            dmask: (N, H).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def slice(
         self,
@@ -5230,7 +11304,32 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Takes every ``stride``-th element from ``start`` to before ``end``, on each
+        axis: x[start:end:stride].
+
+        Args:
+            x: Of any shape and type.
+            start: The first element of each axis.
+            end: The one behind the last, of each axis.
+            stride: The step on each axis; none: 1.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: With ``ceil((end - start) / stride)`` elements on each axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.slice(x, start=(0, 1), end=(8, 10), stride=(1, 2)).shape
+            (8, 5)
         """
     def slice_gradient(
         self,
@@ -5244,7 +11343,26 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``slice``: writes into zeros.
+
+        Args:
+            gradient: Of the shape of the slice, of any type.
+            start: The first element of each axis.
+            end: The one behind the last, of each axis.
+            stride: The step on each axis; none: 1.
+            shape: That of what was sliced.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, of ``shape``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def softmax(
         self,
@@ -5256,7 +11374,31 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Softmax along an axis: ``y = exp(x) / sum(exp(x))``, or its logarithm.
+
+        Args:
+            x: Scores, of any shape.
+            operation: "softmax", or "log_softmax": its logarithm.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x; along the axis, probabilities that add up to 1,
+                or their logarithms.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.softmax(x, axis=1).shape
+            (8, 10)
         """
     def softmax_gradient(
         self,
@@ -5269,25 +11411,108 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``softmax``.
+
+        Args:
+            gradient: That of y.
+            y: The result of ``softmax``.
+            operation: "softmax", or "log_softmax": its logarithm.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     @typing.overload
     def split(self, x: Tensor, count: int, axis: int = 1) -> list[Tensor]:
         """
-        Parts of ceil(size / count); the last may be smaller.
+        Cuts an axis into parts.
+
+        Args:
+            x: Of any shape and type.
+            count: Into how many parts, of ceil(size / count) elements; the last may be
+                smaller.
+            lengths: Or the sizes of the parts, which add up to the axis.
+            axis: Which one; from the end when negative.
+
+        Returns:
+            list[Tensor]: The parts, in their order.
+
+        Raises:
+            ShapeError: for lengths that do not add up.
+            InvalidArgument: for a count or an axis out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g, x = tg.Graph(), tg.Tensor((8, 7))
+            >>> [part.shape for part in g.ops.split(x, 2, axis=1)]
+            [(8, 4), (8, 3)]
+            >>> [part.shape for part in g.ops.split(x, lengths=(2, 5), axis=1)]
+            [(8, 2), (8, 5)]
         """
     @typing.overload
     def split(
         self, x: Tensor, lengths: collections.abc.Sequence[int] | int, axis: int = 1
     ) -> list[Tensor]:
         """
-        Parts of these lengths.
+        Cuts an axis into parts.
+
+        Args:
+            x: Of any shape and type.
+            count: Into how many parts, of ceil(size / count) elements; the last may be
+                smaller.
+            lengths: Or the sizes of the parts, which add up to the axis.
+            axis: Which one; from the end when negative.
+
+        Returns:
+            list[Tensor]: The parts, in their order.
+
+        Raises:
+            ShapeError: for lengths that do not add up.
+            InvalidArgument: for a count or an axis out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g, x = tg.Graph(), tg.Tensor((8, 7))
+            >>> [part.shape for part in g.ops.split(x, 2, axis=1)]
+            [(8, 4), (8, 3)]
+            >>> [part.shape for part in g.ops.split(x, lengths=(2, 5), axis=1)]
+            [(8, 2), (8, 5)]
         """
     def squared_norm(
         self, x: Tensor, *, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `squared_norm` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The sum of the squares of all elements.
+
+        Args:
+            x: Of any shape.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            sum: float32, (1).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.squared_norm(x).shape
+            (1,)
         """
     def transpose(
         self,
@@ -5298,7 +11523,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `transpose` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The same elements with axes in another order: axis k of the result is axis
+        ``axes[k]`` of x.
+
+        Args:
+            x: Of any shape and type.
+            axes: All axes of x, in the order of the result; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the sizes of x, in the order of ``axes``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 32, 32, 3))
+            >>> g.ops.transpose(x, axes=(0, 3, 1, 2)).shape
+            (8, 3, 32, 32)
         """
     def unary(
         self,
@@ -5309,7 +11557,53 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `unary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        A function of each element:
+
+        - "floor": The largest integer that is at most x.
+        - "round": The nearest integer, the even one of two.
+        - "ceil": The smallest integer that is at least x.
+        - "sqrt": The square root of x.
+        - "rsqrt": 1 / sqrt(x).
+        - "sin": The sine of x.
+        - "cos": The cosine of x.
+        - "tan": The tangent of x.
+        - "asin": The inverse sine of x.
+        - "acos": The inverse cosine of x.
+        - "atan": The inverse tangent of x.
+        - "sinh": The hyperbolic sine of x.
+        - "cosh": The hyperbolic cosine of x.
+        - "tanh": The hyperbolic tangent of x.
+        - "asinh": The inverse hyperbolic sine of x.
+        - "acosh": The inverse hyperbolic cosine of x.
+        - "atanh": The inverse hyperbolic tangent of x.
+        - "exp": e to the power of x.
+        - "exp2": 2 to the power of x.
+        - "log": The natural logarithm of x.
+        - "log2": The logarithm of x to base 2.
+
+        The gradients of "floor", "round" and "ceil" are 0.
+
+        Args:
+            x: Of any shape.
+            operation: What is computed; see above.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: f(x), of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.unary(x, operation="exp").shape
+            (8, 10)
         """
     def update_loss_scale(
         self,
@@ -5323,7 +11617,32 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `update_loss_scale` op, which runs in `phase`: forward, gradient or update. Writes its inputs loss_scale. Results: scale hyperparameters. Raises ShapeError, DTypeError or InvalidArgument.
+        Adapts the factor of a loss whose gradients are in float16: doubles it, up
+        to 2^24, after ``interval`` steps with finite gradients, and halves it, down
+        to 2^-24, after one without, which is left out.
+
+        Args:
+            loss_scale: float32, (4): the factor, finite steps since it changed,
+                skipped steps, 0; written.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            squared_norms: float32, (1) each, of the gradients.
+            interval: Finite steps after which the factor doubles.
+            beta1: Of the rate's bias correction; 0: there is none.
+            beta2: Of the rate's bias correction; 0: there is none.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            scale: float32, (1): 1, or -1 where the step is left out.
+            hyperparameters: float32, (4): without the steps that were left out.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def upsample(
         self,
@@ -5336,7 +11655,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `upsample` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Images in another size, larger or smaller: the last axis, or the last two,
+        are sampled at other positions.
+
+        Sample i of an axis is taken at ``(i + 1/2) * size / new_size - 1/2`` or,
+        with aligned corners, at ``i * (size - 1) / (new_size - 1)``. Positions
+        outside are those of the ends.
+
+        Args:
+            x: (N, C, W) or (N, C, H, W).
+            shape: The new extents: (width) or (height, width).
+            sample_mode: "nearest", or "linear": between the two nearest of each axis.
+            aligns_corners: Do the first and last samples stay where they are? For "linear".
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: With ``shape`` for its last axes.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 16, 16))
+            >>> g.ops.upsample(x, shape=(32, 32), sample_mode="linear").shape
+            (8, 3, 32, 32)
         """
     def upsample_gradient(
         self,
@@ -5349,7 +11697,25 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `upsample_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``upsample``; ``shape`` has the extents of x.
+
+        Args:
+            gradient: That of y.
+            shape: The new extents: (width) or (height, width).
+            sample_mode: "nearest", or "linear": between the two nearest of each axis.
+            aligns_corners: Do the first and last samples stay where they are? For "linear".
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def yolo_loss(
         self,
@@ -5369,7 +11735,45 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `yolo_loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The loss of a YOLO detector, one for each sample.
+
+        ``losses.YOLOLoss`` has the formula and makes the anchors.
+
+        Args:
+            prediction: (N, A * (5 + K), H, W) for A anchors and K classes: x, y,
+                width, height, confidence and K scores of each anchor.
+            labels: float32, of the same shape.
+            anchors: float32, (A, 2): width and height, in cells of the grid.
+            should_rescore: Is a box's overlap with the object what its confidence is to be,
+                and not 1?
+            scale_spatial_position_loss: The weight of the boxes' centres.
+            scale_spatial_size_loss: The weight of their sizes.
+            scale_no_object_confidence_loss: The weight of the confidence where there is no
+                object.
+            scale_object_confidence_loss: The weight of the confidence where there is one.
+            scale_class_loss: The weight of the classes.
+            minimum_iou_for_object_presence: From this overlap (0 to 1) on a box is
+                responsible for an object, beside the best one.
+            maximum_iou_for_object_absence: Below this overlap a box is to find nothing.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            loss: float32, (N).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> boxes, labels = tg.Tensor((8, 14, 13, 13)), tg.Tensor((8, 14, 13, 13))
+            >>> anchors = tg.Tensor((2, 2), data=[[1.0, 1.5], [3.0, 2.0]])
+            >>> g.ops.yolo_loss(boxes, labels, anchors).shape
+            (8,)
         """
     def yolo_loss_gradient(
         self,
@@ -5390,12 +11794,52 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `yolo_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``yolo_loss`` by its prediction.
+
+        Args:
+            gradient: float32, (N): that of the loss.
+            prediction: The loss's.
+            labels: The loss's.
+            anchors: The loss's.
+            should_rescore: Is a box's overlap with the object what its confidence is to be,
+                and not 1?
+            scale_spatial_position_loss: The weight of the boxes' centres.
+            scale_spatial_size_loss: The weight of their sizes.
+            scale_no_object_confidence_loss: The weight of the confidence where there is no
+                object.
+            scale_object_confidence_loss: The weight of the confidence where there is one.
+            scale_class_loss: The weight of the classes.
+            minimum_iou_for_object_presence: From this overlap (0 to 1) on a box is
+                responsible for an object, beside the best one.
+            maximum_iou_for_object_absence: Below this overlap a box is to find nothing.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dprediction: The gradient of the prediction.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
 
 class Graph:
     """
-    Which layer consumes which tensors. Training and inference graphs made of it share its parameters.
+    Which layer reads which tensors.
+
+    Training and inference graphs that are made of it share its parameters.
+    node() and sequence() add layers, `ops` has what they are made of, and
+    operators and methods of results add nodes, too: docs/expressions.md.
+
+    Example:
+        >>> graph = tg.Graph()
+        >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+        >>> scaled = h * 0.5 + 1
+        >>> [layer.name for layer in graph.layers][0]
+        'fc'
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -5411,9 +11855,36 @@ class Graph:
         loss_labels: collections.abc.Sequence[Tensor] | None = None,
     ) -> Tensor:
         """
-        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
+        Adds a node: a layer applied to tensors.
 
-        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
+        Sizes that a layer was not given are those of its sources, and its
+        parameters exist from then on.
+
+        Args:
+            layer: of tg.layers or tg.losses; the same one may be of several
+                nodes, which share its parameters.
+            source: what it reads.
+            sources: the same of a layer that reads several tensors.
+            disable_update: the optimizer skips the layer's parameters;
+                gradients still flow.
+            loss_labels: of a loss layer, the tensors that follow the source:
+                labels, then weights, or lengths.
+
+        Returns:
+            The first result. result_tensors(layer) has all, as of a layer that
+            splits or that returns its states.
+
+        Raises:
+            ShapeError: a source of another shape than the layer takes.
+            DTypeError: a source of another type.
+            InvalidArgument: options that do not go with the sources.
+            StateError: a graph that is made of this one is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(16), x)
+            >>> graph.node(tg.layers.Concatenation(), [h, x]).shape
+            (8, 20)
         """
     @typing.overload
     def node(
@@ -5424,28 +11895,74 @@ class Graph:
         loss_labels: collections.abc.Sequence[Tensor] | None = None,
     ) -> Tensor:
         """
-        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
-
-        disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
+        The same of a layer that reads several tensors.
         """
     def result_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        Empty for a layer that is not in the graph.
+        The results of a layer.
+
+        Args:
+            layer: a layer.
+
+        Returns:
+            Of all its nodes, in their order; empty when it is not in the graph.
+
+        Raises:
+            CallError: no layer.
+
+        Example:
+            >>> graph.result_tensors(graph.layers[0]) == [h]
+            True
         """
     def sequence(
         self, source: Tensor, *args: Layer | collections.abc.Callable[[Tensor], Tensor]
     ) -> Tensor:
         """
-        A chain of nodes: each layer gets the result before, the first one `source`; returns the last one's. A function that takes a tensor and returns one may stand for a layer. Without layers it is `source`. Raises what node() raises, with the place of the layer; the nodes before it stay.
+        A chain of nodes: each layer reads the result before.
+
+        Args:
+            source: what the first layer reads.
+            args: layers, tg.layers.Sequential, or functions that take a tensor
+                and return one.
+
+        Returns:
+            The last one's first result; the source without layers.
+
+        Raises:
+            Error: what node() raises, with the place of the layer; the nodes
+                before it stay.
+            CallError: no layer and no function.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.sequence(
+            ...     x, tg.layers.FullyConnected(16), tg.layers.ReLU(),
+            ...     lambda h: h - h.mean(axis=1, keepdims=True),
+            ... )
+            >>> h.shape
+            (8, 16)
         """
     def source_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        Empty for a layer that is not in the graph.
+        The tensors that a layer reads.
+
+        Args:
+            layer: a layer.
+
+        Returns:
+            Of all its nodes, in their order; empty when it is not in the graph.
+
+        Raises:
+            CallError: no layer.
+
+        Example:
+            >>> graph.source_tensors(graph.layers[0]) == [x]
+            True
         """
     @property
     def device(self) -> Device | None:
         """
-        Device it was compiled for, or None.
+        The device that it was compiled for; None before.
         """
     @property
     def layers(self) -> list[Layer]:
@@ -5455,17 +11972,24 @@ class Graph:
     @property
     def ops(self) -> Ops:
         """
-        Ops that add a node to this graph: graph.ops.softmax(x, axis=1).
+        Ops that add a node to this graph, such as graph.ops.softmax(x, axis=1).
         """
     @property
     def summarized_dot_description(self) -> str:
         """
-        Graphviz text; dashed edges: stopped gradient.
+        The graph as Graphviz text; edges without a gradient are dashed.
         """
 
 class RestoreReport:
     """
-    How a file or a mapping fits a graph; lists of names.
+    How a file or a mapping fits a graph: lists of names, and the file's
+    metadata. restore() and load_state_dict() return it.
+
+    Example:
+        >>> state = {"fc.weights": np.ones((2, 4)), "other": np.ones(3)}
+        >>> report = training.load_state_dict(state, strict=False)
+        >>> report.fits, report.missing, report.unexpected
+        (False, ['fc.biases'], ['other'])
     """
     def __repr__(self) -> str: ...
     @property
@@ -5496,42 +12020,64 @@ class RestoreReport:
 
 class PlanMemory:
     """
-    One plan's arena, in bytes.
+    Bytes of one plan: of execute(), of the phases, or of inference.
+
+    The parts overlap in time, so they do not add up to arena_bytes, which
+    is what is allocated. See CompiledGraph.memory.
+
+    Example:
+        >>> step = training.memory.step
+        >>> step.live_peak_bytes <= step.arena_bytes <= step.unplanned_bytes
+        True
     """
     def __repr__(self) -> str: ...
     @property
     def arena_bytes(self) -> int:
         """
-        Bytes that the arena takes.
+        Bytes of the arena.
         """
     @property
     def gradient_bytes(self) -> int:
         """
-        All parameter gradients.
+        Bytes of all gradients of parameters.
         """
     @property
-    def is_allocated(self) -> bool: ...
+    def is_allocated(self) -> bool:
+        """
+        Did an execution allocate the arena?
+        """
     @property
     def live_peak_bytes(self) -> int:
         """
-        Largest number of bytes alive at one time.
+        The most bytes that are alive at one time; no plan can be smaller.
         """
     @property
     def saved_bytes(self) -> int:
         """
-        Bytes that the forward keeps for the gradient.
+        Bytes that the forward pass keeps for the gradient pass.
         """
     @property
     def unplanned_bytes(self) -> int:
         """
-        The arena without any reuse.
+        Bytes that the arena would have without any reuse.
         """
     @property
-    def workspace_bytes(self) -> int: ...
+    def workspace_bytes(self) -> int:
+        """
+        Scratch memory of single units.
+        """
 
 class MemoryReport:
     """
-    Exact device bytes of a compiled graph, known before anything is allocated.
+    Device bytes of a compiled graph, to the byte, known before anything is
+    allocated. Prints as a table. See CompiledGraph.memory.
+
+    Example:
+        >>> memory = training.memory
+        >>> memory.parameter_bytes  # weights and biases: 64 bytes each
+        128
+        >>> memory.optimizer_bytes  # two buffers for each, of Adam
+        256
     """
     def __repr__(self) -> str: ...
     def __str__(self) -> str: ...
@@ -5540,36 +12086,70 @@ class MemoryReport:
         self, with_step: bool, with_phases: bool = False, with_inference: bool = False
     ) -> int:
         """
-        persistent_bytes plus the arenas that will be used.
+        The bytes of a graph that is used so: persistent_bytes plus its arenas.
+
+        Args:
+            with_step: does it run execute()?
+            with_phases: does it run execute_forward(), execute_gradient() and
+                execute_optimizer_update()?
+            with_inference: does it run in inference form?
+
+        Returns:
+            Bytes on the device.
+
+        Raises:
+            CallError: an argument of another type.
+
+        Example:
+            >>> memory = training.memory
+            >>> memory.total_bytes(with_step=True) == (
+            ...     memory.persistent_bytes + memory.step.arena_bytes
+            ... )
+            True
         """
     @property
     def accumulator_bytes(self) -> int:
         """
-        Gradient accumulators: of linkable graphs, and of those compiled with accumulate_gradients.
+        Bytes of gradient accumulators: of graphs that are linked, and of those
+        compiled with accumulate_gradients.
         """
     @property
     def allocated_bytes(self) -> int:
         """
-        Bytes of these arenas, as the device counts them.
+        Bytes of the arenas that are allocated so far, as the device counts
+        them.
         """
     @property
-    def constant_bytes(self) -> int: ...
+    def constant_bytes(self) -> int:
+        """
+        Bytes of constants.
+        """
     @property
     def engine_bytes(self) -> int:
         """
-        What the device's engine (MPSGraph) holds besides our buffers, for the whole process: measured now, not knowable before a run.
+        Bytes that the device's engine (MPSGraph) holds besides, for all graphs
+        of the process: measured now; 0 on the CPU.
         """
     @property
     def inference(self) -> PlanMemory:
         """
-        The plan of forward_for_inference and inference graphs.
+        The plan of forward_for_inference, and of inference graphs.
         """
     @property
-    def input_bytes(self) -> int: ...
+    def input_bytes(self) -> int:
+        """
+        Bytes of inputs, labels and label weights.
+        """
     @property
-    def optimizer_bytes(self) -> int: ...
+    def optimizer_bytes(self) -> int:
+        """
+        Bytes of the optimizer's buffers.
+        """
     @property
-    def parameter_bytes(self) -> int: ...
+    def parameter_bytes(self) -> int:
+        """
+        Bytes of parameters that this graph brings.
+        """
     @property
     def persistent_bytes(self) -> int:
         """
@@ -5578,7 +12158,8 @@ class MemoryReport:
     @property
     def phases(self) -> PlanMemory:
         """
-        The plan of execute_forward, execute_gradient and execute_optimizer_update.
+        The plan of execute_forward(), execute_gradient() and
+        execute_optimizer_update().
         """
     @property
     def predicted_bytes(self) -> int:
@@ -5588,15 +12169,18 @@ class MemoryReport:
     @property
     def shared_bytes(self) -> int:
         """
-        Bytes that another graph on the device holds.
+        Bytes of parameters that another graph on the device holds already.
         """
     @property
     def staging_bytes(self) -> int:
         """
-        Transfer buffers of executions in flight; not part of the sums.
+        Bytes of transfer buffers of executions in flight; not part of the sums.
         """
     @property
-    def statistics_bytes(self) -> int: ...
+    def statistics_bytes(self) -> int:
+        """
+        Bytes of running statistics that this graph brings.
+        """
     @property
     def step(self) -> PlanMemory:
         """
@@ -5605,7 +12189,8 @@ class MemoryReport:
 
 class CompiledGraph(Graph):
     """
-    A graph that was made to run: TrainingGraph and InferenceGraph are two.
+    What TrainingGraph and InferenceGraph have in common: declaring,
+    compiling, memory, reports, and the state in files and arrays.
     """
     def __repr__(self) -> str: ...
     def _listing(self) -> dict[str, Any]:
@@ -5620,11 +12205,45 @@ class CompiledGraph(Graph):
         loss_label_weights: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> None:
         """
-        Declares what every execution needs data for, name -> tensor. Raises InvalidArgument for duplicate names and tensors that no node uses, StateError after compile.
+        Declares what every execution is given data for.
+
+        Args:
+            inputs: tensors by the names of their data.
+            loss_labels: labels of the losses, likewise; None: there are none.
+            loss_label_weights: what each label counts, likewise; None: all 1.
+
+        Raises:
+            InvalidArgument: a name comes twice. compile() raises it for a
+                tensor that no node reads.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
+            >>> training.add_inputs({"x": x}, {"y": y})
+            >>> list(training.inputs), list(training.loss_labels)
+            (['x'], ['y'])
         """
     def add_outputs(self, outputs: collections.abc.Mapping[str, Tensor]) -> None:
         """
-        Declares what each execution returns, name -> tensor.
+        Declares what each execution returns.
+
+        Args:
+            outputs: tensors by the names that ExecutionResult.outputs has them
+                by.
+
+        Raises:
+            InvalidArgument: a name comes twice, a tensor is of no node.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> inference = tg.InferenceGraph([graph])
+            >>> inference.add_outputs({"h": h, "largest": h.max(axis=1)})
+            >>> list(inference.outputs)
+            ['h', 'largest']
         """
     def bind_and_write_data(
         self,
@@ -5637,7 +12256,32 @@ class CompiledGraph(Graph):
         synchronous: bool = False,
     ) -> None:
         """
-        Binds copies of the data, in host memory, until they are bound anew; each execution that is not given data of its own has them on the device. Names are those of `inputs` (user gradients, say), or else of the declared inputs and labels. Bound samples, as many as the data has or batch_size says, serve batches of up to as many.
+        Binds data for all executions that are given none of their own.
+
+        It is copied to memory of the host at once, and stays until something
+        else is bound.
+
+        Args:
+            inputs_data: arrays by name, of the declared shapes, or with fewer
+                samples.
+            inputs: the tensors that the names mean, such as those of
+                allocate_user_gradient(); None: the declared inputs and labels.
+            batch_size: how many samples of the data count; 0: all. They serve
+                batches of up to as many.
+            synchronous: waits until the device has the data.
+
+        Raises:
+            InvalidArgument: a name that is not declared, a batch size out of
+                range.
+            ShapeError: an array of another shape.
+            DTypeError: an array of a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.bind_and_write_data({"x": points, "y": targets})
+            >>> losses = [training.execute().result().loss for _ in range(3)]
+            >>> losses[2] < losses[0]
+            True
         """
     def compile(
         self,
@@ -5673,9 +12317,74 @@ class CompiledGraph(Graph):
         | None = None,
     ) -> None:
         """
-        Plans memory and creates everything the device needs; allocates nothing, but among ranks what they begin with and, where they share memory, what execute() needs.
+        Plans memory and makes the graph ready to run; allocates nothing yet.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulate_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuse_memory=False: every buffer has its own bytes. poison_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). batch_plans_bytes: memory of the host for plans of smaller batches than the compiled one; those that ran longest ago make room (report().batch_plans). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. collective: trains together with other processes, each on its part of every batch: a Collective, a communicator of mpi4py or an object with the methods; then this waits for all of them, and they begin with the parameters, optimizer state and seed of rank 0. gradients_of_ranks: "sum", "mean" (each rank counts by its samples), or as the losses' reduction says. bucket_bytes: of gradients that are sent as one. shard_optimizer: each rank keeps and updates its share of the optimizer's buffers; save(), and state_dict(with_optimizer=True), then are calls of all ranks. reduce_losses: losses of training passes are those of all samples. synchronize_batch_norm: batch normalization has the mean and variance of all samples of all ranks; then execute_forward() of a training graph is a call of all ranks, too. collective_timeout: seconds until a wait for other ranks is DeviceError. on_bucket(index, values, names): called on a device thread before a bucket is sent; may change the values. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        Among ranks it waits for all of them, and allocates what they begin
+        with. A graph may be compiled again, with other options.
+
+        Args:
+            device: "cpu", "gpu", "any" (the GPU when there is one, else the
+                CPU) or a Device.
+            debug_layers: keeps results and gradients of layers that have
+                is_debugging_enabled, so that they can be read after each run;
+                implies disable_layer_fusion.
+            disable_layer_fusion: runs each layer by itself.
+            link_graphs: the graph will be joined with others by link().
+            compute_all_gradients: computes gradients of inputs, too, for
+                gradient_tensor().
+            accumulate_gradients: makes room for
+                execute_gradient(accumulate=...): as many floats as the trained
+                parameters have.
+            precision: "float32"; "fast": products may round their operands;
+                "mixed_bfloat16" or "mixed_float16": products and what follows
+                from them are in 16 bits, while parameters, optimizer buffers,
+                statistics and losses stay float32.
+            reuse_memory: lets buffers that are not alive at one time share
+                bytes.
+            poison_memory: fills what is freed with NaN; slow, finds reads of
+                it.
+            max_gpu_ms: GPU work is cut into pieces of about so many
+                milliseconds, so that the display goes on; 0: it is not cut.
+            batch_plans_bytes: bytes of the host for plans of smaller batches
+                than the compiled one; those that ran longest ago make room.
+            verify: a second device that repeats every op; an execution fails
+                with a DeviceError that names the first tensor that differs.
+                Slow.
+            verify_tolerance: by how much, as a share of the tensor's largest
+                magnitude; None: 1e-3, and more where 16 bits are mixed in.
+            input_tensors: inputs that never change, by name.
+            input_tensors_data: their data, by the same names; None: what the
+                tensors hold.
+            collective: trains together with other processes, each on its part
+                of every batch: a Collective, a communicator of mpi4py, or an
+                object with a Collective's methods. All begin with the
+                parameters, optimizer state and seed of rank 0.
+            gradients_of_ranks: "by_loss": as the reduction of the losses says;
+                "sum"; "mean": each rank counts by its samples.
+            bucket_bytes: gradients are sent in buckets of so many bytes.
+            shard_optimizer: each rank keeps and updates its share of the
+                optimizer's buffers. Then save(), and
+                state_dict(with_optimizer=True), are calls of all ranks.
+            reduce_losses: losses of training passes are those of all ranks.
+            synchronize_batch_norm: batch normalization has the mean and
+                variance of all ranks. Then execute_forward() of a training
+                graph is a call of all ranks.
+            collective_timeout: seconds until a wait for other ranks fails, with
+                a DeviceError.
+            on_bucket: on_bucket(index, values, names) is called before a bucket
+                is sent, on a device thread; it may change the values.
+
+        Raises:
+            InvalidArgument: an option out of range, options that exclude each
+                other, a declared tensor that no node reads.
+            UnsupportedError: the device cannot run a layer, which it names.
+            DeviceError: the device is not available, a rank is gone.
+            StateError: the graph has no nodes, or was loaded.
+
+        Example:
+            >>> training.compile("cpu", accumulate_gradients=True)
+            >>> training.is_compiled, training.batch_size
+            (True, 8)
         """
     def export_graph(
         self,
@@ -5685,15 +12394,68 @@ class CompiledGraph(Graph):
         metadata: collections.abc.Mapping[str, str] | None = None,
     ) -> None:
         """
-        Writes one safetensors file with the graph, what it was compiled with and its state; load() needs nothing else. with_state=False: the graph alone; what is loaded begins as it was built. Otherwise as save(). Raises StateError before compile, UnsupportedError, InvalidArgument, FileError.
+        Writes one safetensors file that load() makes the graph from.
+
+        It has the graph, what it was compiled with and its state; whatever
+        happens, the path is the old file or the new one.
+
+        Args:
+            path: the file.
+            with_state: False: the graph alone; what is loaded begins as it was
+                built.
+            metadata: text of your own by names, for read_metadata(); None:
+                none.
+
+        Raises:
+            StateError: the graph is not compiled.
+            UnsupportedError: something that a file cannot have, which it names.
+            InvalidArgument: metadata that is no text, names that a file cannot
+                have.
+            FileError: the file cannot be written.
+
+        Example:
+            >>> training.export_graph("graph.safetensors")
+            >>> loaded = tg.TrainingGraph.load("graph.safetensors", "cpu")
+            >>> loaded.tensor("fc.weights").shape
+            (2, 4)
         """
     def fits(self, device_bytes: int, batch_size: int = 0) -> bool:
         """
         Are required_bytes(batch_size) at most device_bytes?
+
+        Args:
+            device_bytes: bytes that there are.
+            batch_size: samples; 0: as compiled.
+
+        Raises:
+            StateError: the graph is not compiled.
+            CallError: an argument below 0 or of another type.
+            UnsupportedError: the graph cannot follow another batch size.
+
+        Example:
+            >>> training.fits(1 << 20, batch_size=64)
+            True
         """
     def largest_batch(self, device_bytes: int) -> int:
         """
-        The largest batch size that fits, whatever the graph is compiled for; 0: none; none above 2**24 is looked for. The compiled one or none when the graph cannot follow another.
+        The largest batch size that fits into so many bytes.
+
+        Args:
+            device_bytes: bytes that there are.
+
+        Returns:
+            Samples, up to 2**24, whatever the graph is compiled for; 0: none.
+            Of a graph that cannot follow another batch size: the compiled one
+            or 0.
+
+        Raises:
+            StateError: the graph is not compiled.
+            CallError: an argument below 0 or of another type.
+
+        Example:
+            >>> size = training.largest_batch(1 << 20)
+            >>> training.fits(1 << 20, size), training.fits(1 << 20, size + 1)
+            (True, False)
         """
     def load_state_dict(
         self,
@@ -5702,29 +12464,141 @@ class CompiledGraph(Graph):
         strict: bool = True,
     ) -> RestoreReport:
         """
-        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Floats of any type become those of the tensors, rounded to nearest; other data must have their type. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
+        Gives parameters and running statistics new values.
+
+        The optimizer's step and rate stay as they are.
+
+        Args:
+            mapping: arrays by the names of state_dict(); with buffers of the
+                optimizer, or without all of them. Floats of any type become
+                those of the tensors, rounded to nearest; other data has to have
+                their type.
+            strict: everything has to fit, else nothing changes and the error
+                says what does not; False: takes what fits.
+
+        Returns:
+            What did not fit.
+
+        Raises:
+            InvalidArgument: names are missing or too many.
+            ShapeError: an array of another shape.
+            DTypeError: an array of another type.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> state = training.state_dict()
+            >>> state["fc.biases"] += 1
+            >>> training.load_state_dict(state).fits
+            True
         """
     def plan_description(self) -> str:
         """
-        The plans as text: units in order with offsets and lifetimes.
+        The plans as text: units in order, with offsets and lifetimes of what
+        they write.
+
+        Returns:
+            A paragraph for each plan: step, phases, inference. report() has the
+            same as data.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.plan_description().startswith("step: arena ")
+            True
         """
     def profile(self, runs: int = 1) -> Profile:
         """
-        Times by layer of the last runs that had per_layer_profiling, median and spread of as many as there are of up to 64 with the batch size of the very last: each one execution, or a forward with the gradient pass and the update that followed it. Waits for the last and raises its error. Raises StateError when there was none since compile.
+        Measured times by layer, of runs with per_layer_profiling.
+
+        A run is an execution, or a forward pass with the gradient pass and the
+        update that followed it. Waits for the last one, and raises its error.
+
+        Args:
+            runs: the median and spread of up to so many last runs with the
+                batch size of the very last one, 1 to 64.
+
+        Returns:
+            A profile, which prints as a table.
+
+        Raises:
+            StateError: there was no such run since compile().
+            InvalidArgument: a number out of range.
+
+        Example:
+            >>> data = {"x": points}, {"y": targets}
+            >>> for _ in range(3):
+            ...     execution = training.execute(*data, per_layer_profiling=True)
+            >>> training.profile(3).runs
+            3
         """
     def report(self) -> Report:
         """
-        What execute() will do: FLOPs, bytes, parameters, fusion, layouts and reorders by layer, and what lies where in memory. Prints as a table; report().rows suits pandas, report().svg() is the chart of memory. Runs nothing. Raises StateError before compile.
+        What execute() will do, by layer: it runs nothing.
+
+        Returns:
+            FLOPs, bytes, parameters, fusion, layouts and reorders of each
+            layer, and what lies where in memory. It prints as a table; its rows
+            suit pandas, its svg() is the chart of memory.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> report = training.report()
+            >>> report.rows[0]["layer"], report.total["parameters"]
+            ('fc', 10)
         """
     def required_bytes(self, batch_size: int = 0) -> int:
         """
-        Device bytes that this graph will have after a first execute() when it is compiled for batch_size, by its plan; 0: as it is compiled. Allocates nothing. Raises UnsupportedError when the graph cannot follow another batch size, ShapeError when there is no such memory, StateError before compile.
+        Bytes of the device that the graph has after its first execute().
+
+        It plans, and allocates nothing.
+
+        Args:
+            batch_size: as if it was compiled for so many samples; 0: as it is.
+
+        Returns:
+            Bytes.
+
+        Raises:
+            StateError: the graph is not compiled.
+            InvalidArgument: a batch size below 0.
+            UnsupportedError: the graph cannot follow another batch size.
+            ShapeError: there is no such memory.
+
+        Example:
+            >>> training.required_bytes(64) > training.required_bytes()
+            True
         """
     def restore(
         self, path: str | os.PathLike[str], *, strict: bool = True
     ) -> RestoreReport:
         """
-        Continues from a file of save(), bit for bit; inference graphs take parameters and statistics alone. Nothing changes unless the file is sound and, when strict, fits: the error lists what does not. strict=False takes what fits. No type is converted to another: load_state_dict() does that. Returns a report with the file's metadata. Raises FileError, InvalidArgument, ShapeError, DTypeError, StateError.
+        Goes on from a file of save(), bit for bit.
+
+        Inference graphs take parameters and running statistics alone. No type
+        is converted to another: load_state_dict() does that.
+
+        Args:
+            path: the file.
+            strict: everything has to fit, else nothing changes and the error
+                says what does not; False: takes what fits.
+
+        Returns:
+            What did not fit, and the file's metadata.
+
+        Raises:
+            FileError: the file cannot be read, or is not sound.
+            InvalidArgument: names are missing or too many.
+            ShapeError: a tensor has another shape.
+            DTypeError: a tensor has another type.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.save("run.safetensors")
+            >>> training.restore("run.safetensors").fits
+            True
         """
     def save(
         self,
@@ -5734,37 +12608,120 @@ class CompiledGraph(Graph):
         trained_only: bool = False,
     ) -> None:
         """
-        Writes the state to one safetensors file: parameters, running statistics and, of a training graph, the optimizer's buffers and all else that the next step depends on. Between two steps of this graph and those linked with it; what separate phases have left for the next one is no state. Whatever happens, `path` is the old file or the new one. metadata: text of your own, read by restore() and read_metadata(). trained_only: without parameters that no optimizer trains, for restore(strict=False) over those of another file. Raises StateError before compile, InvalidArgument, FileError.
+        Writes the state to one safetensors file, for restore().
+
+        It has parameters, running statistics and, of a training graph, the
+        optimizer's buffers and all else that the next step depends on; not what
+        separate phases have left for the next one. Whatever happens, the path
+        is the old file or the new one.
+
+        Args:
+            path: the file.
+            metadata: text of your own by names, for read_metadata(); None:
+                none.
+            trained_only: without parameters that no optimizer trains, for
+                restore(strict=False) over those of another file.
+
+        Raises:
+            StateError: the graph is not compiled.
+            InvalidArgument: metadata that is no text, names that a file cannot
+                have, trained_only of an inference graph.
+            FileError: the file cannot be written.
+
+        Example:
+            >>> training.save("run.safetensors", metadata={"epoch": "3"})
+            >>> training.restore("run.safetensors").metadata
+            {'epoch': '3'}
         """
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """
-        profile() as a JSON trace for Perfetto or chrome://tracing.
+        Writes profile() as a JSON trace, for ui.perfetto.dev or
+        chrome://tracing.
+
+        Args:
+            path: the file.
+
+        Raises:
+            StateError: there was no run with per_layer_profiling since
+                compile().
+            FileError: the file cannot be written.
+
+        Example:
+            >>> data = {"x": points}, {"y": targets}
+            >>> execution = training.execute(*data, per_layer_profiling=True)
+            >>> training.save_trace("step.json")
         """
     def state_dict(self, *, with_optimizer: bool = False) -> dict[str, NDArray[Any]]:
         """
-        Copies of parameters and running statistics by name, of one moment; with_optimizer: its buffers, too, as "<parameter>.<buffer>". Weights have the shapes of PyTorch's modules. Those of bfloat16 are arrays of ml_dtypes. Raises StateError before compile, DTypeError without that package.
+        Copies of parameters and running statistics, of one moment.
+
+        Args:
+            with_optimizer: the optimizer's buffers, too, as
+                "<parameter>.<buffer>".
+
+        Returns:
+            Arrays by name. Weights have the shapes of PyTorch's modules. Those
+            of bfloat16 are arrays of ml_dtypes.
+
+        Raises:
+            StateError: the graph is not compiled.
+            DTypeError: bfloat16, and ml_dtypes is not there.
+
+        Example:
+            >>> {name: a.shape for name, a in training.state_dict().items()}
+            {'fc.weights': (2, 4), 'fc.biases': (2,)}
         """
     def synchronize(self) -> None:
         """
         Waits until every execution that was enqueued before is over.
+
+        Errors of executions are not raised here, but where their results are
+        read.
+
+        Example:
+            >>> execution = training.execute({"x": points}, {"y": targets})
+            >>> training.synchronize()
+            >>> execution.done()
+            True
         """
     def synchronize_updates(self) -> None:
         """
-        Copies all parameters and running statistics from the device to the host.
+        Copies parameters and running statistics from the device to the host.
+
+        Tensor.numpy() and state_dict() read the newest values without it.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.synchronize_updates()
         """
     def tensor(self, name: str) -> Tensor:
         """
-        A tensor by its name ("fc.weights"), as state_dict() has it, or as it was declared. Raises InvalidArgument, listing names that are near, StateError before compile.
+        A tensor by its name.
+
+        Args:
+            name: as state_dict() has it ("fc.weights"), or as it was declared.
+
+        Raises:
+            InvalidArgument: there is none; it lists names that are near.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.tensor("fc.weights").shape
+            (2, 4)
         """
     @property
     def batch_size(self) -> int:
         """
-        The most samples of an execution, and of one without data: the smallest size on a batch axis of what was declared; 0: nothing varies with the batch. Raises StateError before compile.
+        Samples of the largest batch, and of a run without data: the smallest
+        size on a batch axis of what was declared; 0: nothing varies with the
+        batch. Raises StateError before compile.
         """
     @property
     def compile_count(self) -> int:
         """
-        1 per compile(), 1 per new batch size.
+        1 for each compile(), and 1 for each batch size that was new.
         """
     @property
     def device_memory_size(self) -> int:
@@ -5774,36 +12731,54 @@ class CompiledGraph(Graph):
     @property
     def inputs(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared inputs by name.
         """
     @property
-    def is_compiled(self) -> bool: ...
+    def is_compiled(self) -> bool:
+        """
+        Was compile() called, or the graph loaded?
+        """
     @property
     def loss_label_weights(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared label weights by name.
         """
     @property
     def loss_labels(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared labels by name.
         """
     @property
     def memory(self) -> MemoryReport:
         """
-        Exact bytes. Raises StateError before compile.
+        Bytes of the device by what they hold. Raises StateError before compile.
         """
     @property
     def outputs(self) -> dict[str, Tensor]:
         """
-        The tensors that were declared, by name.
+        The declared outputs by name.
         """
 
 class ParameterGroup:
     """
-    What the optimizer does differently for some parameters; see TrainingGraph.set_parameter_groups().
+    What the optimizer does differently for some parameters; see
+    TrainingGraph.set_parameter_groups().
 
-    lr_scale: times the optimizer's rate, and AdamW's decay with it. weight_decay: replaces the optimizer's regularization_scale, of L1 and L2 or AdamW's decay; None: as all others.
+    Args:
+        parameters: the tensors; tg.parameters_of() finds them.
+        lr_scale: times the optimizer's rate, and AdamW's decay with it; 0
+            or more.
+        weight_decay: replaces the optimizer's regularization_scale, of L1
+            and L2 or AdamW's decay; None: as for all others.
+
+    Raises:
+        CallError: an argument of another type. set_parameter_groups()
+            raises InvalidArgument for numbers out of range.
+
+    Example:
+        >>> group = tg.ParameterGroup(tg.parameters_of(graph), lr_scale=0.1)
+        >>> [parameter.name for parameter in group.parameters]
+        ['fc.weights', 'fc.biases']
     """
     def __init__(
         self,
@@ -5813,15 +12788,61 @@ class ParameterGroup:
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
-    def lr_scale(self) -> float: ...
+    def lr_scale(self) -> float:
+        """
+        What the optimizer's rate is multiplied by.
+        """
     @property
-    def parameters(self) -> list[Tensor]: ...
+    def parameters(self) -> list[Tensor]:
+        """
+        The tensors.
+        """
     @property
-    def weight_decay(self) -> float | None: ...
+    def weight_decay(self) -> float | None:
+        """
+        What replaces regularization_scale; None: nothing.
+        """
 
 class TrainingGraph(CompiledGraph):
     """
     A graph that compiles for a device and trains.
+
+    In the order of use:
+
+    - declare: add_inputs(), add_outputs(), stop_gradient(),
+      set_parameter_groups(), set_training_tensor_parameters()
+    - compile(), then memory, report(), largest_batch()
+    - train: tg.fit(), or execute(); or its phases, execute_forward(),
+      execute_gradient() and execute_optimizer_update(), between which
+      gradient() and `gradients` are readable and writable
+    - measure: execute(per_layer_profiling=True), profile()
+    - keep: save(), restore(), state_dict(), load_state_dict(),
+      export_graph(), load()
+
+    Args:
+        graph_objects: graphs, whose parameters it shares with other graphs
+            that are made of them.
+        loss: a layer of tg.losses, which is applied to the last result of
+            the last graph; or scalar results that are minimized: one, a
+            list, or a mapping by names. None: losses are nodes of the
+            graphs, or gradients come from allocate_user_gradient().
+        optimizer: one of tg.optimizers; None: compile_optimizer() may add
+            it.
+
+    Raises:
+        InvalidArgument: a loss that is no result of these graphs.
+        DTypeError: a loss that is not of floats.
+
+    Example:
+        >>> graph = tg.Graph()
+        >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
+        >>> training = tg.TrainingGraph(
+        ...     [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.01)
+        ... )
+        >>> training.add_inputs({"x": x}, {"y": y})
+        >>> training.add_outputs({"h": h})
+        >>> training.compile("cpu")
+        >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
     """
     @staticmethod
     def load(
@@ -5834,7 +12855,41 @@ class TrainingGraph(CompiledGraph):
         optimizer: Optimizer | None = None,
     ) -> TrainingGraph:
         """
-        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from a file of export_graph(), compiled, with nothing of
+        the code that built it.
+
+        It runs, saves, restores, reports, links (when it was compiled with
+        link_graphs) and is exported again. Training goes on bit for bit.
+
+        Args:
+            path: the file.
+            device: "cpu", "gpu", "any" or a Device; None: "any".
+            with_state: False: begins as it was built.
+            batch_size: samples to compile for; 0: as it was exported.
+            tensors: some to have instead of new ones, by their names in the
+                file, so that graphs share them; they get the values of the
+                file.
+            optimizer: has to agree with the file's settings, and gets its rate
+                and step: graphs that are linked have one; None: a new one.
+
+        Raises:
+            FileError: the file cannot be read, or is no such file.
+            InvalidArgument: tensors of names that the file does not have, an
+                optimizer that does not agree with it.
+            ShapeError: one of the tensors has another shape.
+            DTypeError: one of the tensors has another type.
+            UnsupportedError: it has ops that only a later version has, or that
+                the device does not run.
+            DeviceError: the device is not available.
+
+        Example:
+            >>> training.export_graph("graph.safetensors")
+            >>> loaded = tg.TrainingGraph.load("graph.safetensors", "cpu")
+            >>> data = {"x": points}, {"y": targets}
+            >>> loaded.execute(*data).result().loss == (
+            ...     training.execute(*data).result().loss
+            ... )
+            True
         """
     def __init__(
         self,
@@ -5845,14 +12900,33 @@ class TrainingGraph(CompiledGraph):
         | collections.abc.Mapping[str, Tensor]
         | None = None,
         optimizer: Optimizer | None = None,
-    ) -> None:
-        """
-        loss: a layer, which is applied to the last result of the last graph object, or results that are to be minimized, by themselves or under names; without it, losses are nodes or gradients come from the user.
-        """
+    ) -> None: ...
     def _share(self) -> Any: ...
     def allocate_user_gradient(self, tensor: Tensor) -> Tensor:
         """
-        A tensor to write the gradient of a layer's result into; it is added to what the graph itself contributes.
+        A tensor to write the gradient of a result into.
+
+        It is added to what the losses of the graph contribute; a graph without
+        a loss trains by these alone. bind_and_write_data() writes it.
+
+        Args:
+            tensor: a result of a node of the graph.
+
+        Returns:
+            A tensor of its shape.
+
+        Raises:
+            InvalidArgument: no result of a node.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> training = tg.TrainingGraph([graph], optimizer=tg.optimizers.SGD(1))
+            >>> training.add_inputs({"x": x})
+            >>> slope = training.allocate_user_gradient(h)
+            >>> training.compile("cpu")
+            >>> training.bind_and_write_data({"h": targets}, {"h": slope})
         """
     def bind_optimizer_data(
         self,
@@ -5862,11 +12936,43 @@ class TrainingGraph(CompiledGraph):
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
+        Gives the optimizer's buffers of a parameter new values.
+
+        Args:
+            data: one array for each buffer, in the optimizer's order; it does
+                not count with device_data.
+            parameter: one of the trained parameters.
+            device_data: buffers of a parameter of the same size, which are
+                copied on the device after the work enqueued so far; None: data.
+
+        Raises:
+            InvalidArgument: the optimizer does not train it, another number of
+                buffers.
+            ShapeError: another size.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> weights = training.tensor("fc.weights")
+            >>> zeros = [np.zeros((2, 4)) for _ in weights.optimizer_data]
+            >>> training.bind_optimizer_data(zeros, weights)
         """
     def compile_optimizer(self, optimizer: Optimizer) -> None:
         """
-        Adds or replaces the optimizer; its buffers start with zeros.
+        Adds an optimizer to a compiled graph, or replaces the one it has.
+
+        Args:
+            optimizer: its buffers begin with zeros, or with what
+                Tensor.synchronize_optimizer_data() has kept.
+
+        Raises:
+            StateError: the graph is not compiled, or linked.
+            InvalidArgument: there is nothing that it could train.
+
+        Example:
+            >>> training.compile_optimizer(tg.optimizers.SGD(0.1))
+            >>> training.optimizer
+            <SGD learning_rate=0.1>
         """
     def execute(
         self,
@@ -5896,9 +13002,50 @@ class TrainingGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Forward, loss, gradient and, with an optimizer, update.
+        A whole step: forward, loss, gradient and, with an optimizer, update.
 
-        Data is name -> array of the declared shape, or of fewer samples on the batch axis, of all arrays as many: arrays with any strides and byte order, lists, data frames. Other types than the declared one convert as docs/data.md says, or are DTypeError. It is copied, and checked before anything is enqueued; it counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is that of the data; the compiled one, when no data is given. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
+        It returns when the work is enqueued. Data is copied and checked before
+        that, and counts for this call alone.
+
+        Args:
+            inputs_data: arrays by name, of the declared shapes or with fewer
+                samples, as many in all of them: NumPy's with any strides and
+                byte order, lists, data frames, tensors of other libraries.
+                Other types than the declared ones convert as docs/data.md says.
+                None, and for names that are missing: what bind_and_write_data()
+                bound last, or what the tensors hold.
+            loss_labels_data: labels, likewise.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run, the first ones of the data; 0: as
+                many as the data has, and the compiled number without data.
+            skip_writing_input_data_to_device: ignores the data of this call.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            forward_for_inference: runs forward and loss in inference form, and
+                trains nothing.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over, on a
+                thread of the device.
+            outputs_data: writable arrays by the names of declared outputs,
+                which receive them; keep them until the end.
+
+        Returns:
+            The Execution. Its result() waits, and has the loss and outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> result = training.execute({"x": points}, {"y": targets}).result()
+            >>> result.outputs["h"].shape
+            (8, 2)
+            >>> half = training.execute({"x": points[:4]}, {"y": targets[:4]})
+            >>> half.result().outputs["h"].shape
+            (4, 2)
         """
     def execute_forward(
         self,
@@ -5927,7 +13074,36 @@ class TrainingGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Forward only; without data, on what is bound. forward_for_inference: dropout off, running statistics; bound labels count when the call is given no data at all. Otherwise as execute().
+        The forward pass and the losses; execute_gradient() comes next.
+
+        Args:
+            inputs_data: arrays by name, as execute() takes them.
+            loss_labels_data: labels, likewise.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run; 0: as many as the data has.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            forward_for_inference: dropout is off and normalizations take their
+                running statistics; no gradient pass can follow. Bound labels
+                count when the call is given no data at all.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+            outputs_data: writable arrays that receive declared outputs.
+
+        Returns:
+            The Execution; its result() has the loss and outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> forward.result().has_loss
+            True
         """
     def execute_gradient(
         self,
@@ -5944,9 +13120,40 @@ class TrainingGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Gradients of the last forward. Raises StateError without one.
+        The gradient pass of the last forward pass.
 
-        accumulate: joins those that wait for the update, with compile(accumulate_gradients=True). True: so that the update is that of one batch of all samples, as the losses' reduction says; InvalidArgument where that is neither of the others. "sum": adds them. "mean": has their mean, each pass counting by its samples. The first pass after an update replaces, as each does without.
+        Afterwards gradients can be read and changed: see gradient(), gradients
+        and set_gradient_data().
+
+        Args:
+            accumulate: what happens to gradients that wait for the update.
+                False: they are replaced. "sum": these are added. "mean": their
+                mean, each pass counting by its samples. True: "sum" or "mean",
+                as the losses' reduction says, so that the update is that of one
+                batch of all samples. The first pass after an update always
+                replaces. For graphs with compile(accumulate_gradients=True).
+            batch_size: samples; 0: those of the forward pass.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+            outputs_data: writable arrays that receive declared outputs.
+
+        Returns:
+            The Execution.
+
+        Raises:
+            StateError: no forward pass waits for it; the graph is not compiled.
+            InvalidArgument: accumulate is True and the losses have no one
+                reduction; the graph has no room for it.
+
+        Example:
+            >>> training.compile("cpu", accumulate_gradients=True)
+            >>> for half in (slice(4), slice(4, 8)):
+            ...     batch = {"x": points[half]}, {"y": targets[half]}
+            ...     forward = training.execute_forward(*batch)
+            ...     gradient = training.execute_gradient(accumulate=True)
+            >>> update = training.execute_optimizer_update()
         """
     def execute_optimizer_update(
         self,
@@ -5957,72 +13164,327 @@ class TrainingGraph(CompiledGraph):
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
     ) -> Execution:
         """
-        Applies the gradients. Raises StateError without gradients or optimizer.
+        The optimizer's update with the gradients of the last gradient pass.
+
+        Args:
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over.
+
+        Returns:
+            The Execution.
+
+        Raises:
+            StateError: there are no gradients, or no optimizer.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradients[:] *= 0.5
+            >>> update = training.execute_optimizer_update()
         """
     def gradient(self, parameter: Tensor) -> NDArray[Any]:
         """
-        The raw gradient of a parameter on the device: a writable view, to be edited between execute_gradient and execute_optimizer_update. Waits for work in flight. Valid until the next gradient pass.
+        The gradient of a parameter on the device, to be read and changed.
+
+        Between execute_gradient() and execute_optimizer_update(), that is.
+        Waits for work in flight.
+
+        Args:
+            parameter: one of the trained parameters.
+
+        Returns:
+            A writable view of its shape, valid until the next gradient pass.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph.
+            UnsupportedError: the host does not see the device's memory:
+                gradient_data() copies.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> weights = training.tensor("fc.weights")
+            >>> training.gradient(weights).clip(-1, 1).shape
+            (2, 4)
         """
     def gradient_data(
         self, parameter: Tensor, layer: Layer | None = None
     ) -> NDArray[Any]:
         """
-        A copy of the raw gradient of a parameter, on any device; with `layer`, of a parameter of that layer.
+        A copy of the gradient of a parameter, on any device.
+
+        Args:
+            parameter: one of the trained parameters.
+            layer: a layer that has to have it, as in ML Compute; None: any.
+
+        Returns:
+            A float32 array of its shape.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph, or of another
+                layer.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradient_data(training.tensor("fc.biases")).shape
+            (2,)
         """
     def gradient_tensor(self, input: Tensor) -> Tensor | None:
         """
-        Gradient of an input tensor, or None when it is not computed. Read it with numpy().
+        The gradient of an input, which its numpy() reads after a run.
+
+        Args:
+            input: an input of the graph.
+
+        Returns:
+            A tensor of its shape, or None when it is not computed: see
+            compile(compute_all_gradients=True).
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.compile("cpu", compute_all_gradients=True)
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> training.gradient_tensor(x).numpy().shape
+            (8, 4)
         """
     def incoming_gradients(self, layer: Layer) -> list[Tensor]:
         """
-        Gradients of the layer's results, which its gradient reads.
+        Gradients of a layer's results, which its gradient reads.
+
+        Args:
+            layer: a layer of the graph.
+
+        Returns:
+            Those that can be read after a run, in the order of its results:
+            with compile(debug_layers=True) those of layers that have
+            is_debugging_enabled.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> dense = graph.layers[0]
+            >>> dense.is_debugging_enabled = True
+            >>> training.compile("cpu", debug_layers=True)
+            >>> [tensor.shape for tensor in training.incoming_gradients(dense)]
+            [(8, 2)]
         """
     def link(self, graphs: collections.abc.Sequence[TrainingGraph]) -> None:
         """
-        Joins sub-graphs compiled with link_graphs, this one being the first in forward order. Graphs that read results of others run the compiled batch size only. A graph's forward comes after those of the graphs it reads, its gradient pass after those of the graphs that read it; else StateError.
+        Joins graphs that read each other's results, this one being the first.
+
+        A graph's forward pass comes after those of the graphs it reads, its
+        gradient pass after those of the graphs that read it; else StateError.
+        Tensors in several of them share one buffer. Graphs that read results of
+        others run the compiled batch size only.
+
+        Args:
+            graphs: the others, in forward order.
+
+        Raises:
+            StateError: one was not compiled with link_graphs.
+            InvalidArgument: one is listed twice, they do not go together.
+
+        Example:
+            >>> first, second = tg.Graph(), tg.Graph()
+            >>> h = first.node(tg.layers.FullyConnected(3), x)
+            >>> z = second.node(tg.layers.FullyConnected(2), h)
+            >>> front = tg.TrainingGraph([first])
+            >>> back = tg.TrainingGraph([second], z.mean())
+            >>> front.add_inputs({"x": x})
+            >>> back.add_inputs({"h": h})
+            >>> for part in (front, back):
+            ...     part.compile("cpu", link_graphs=True)
+            >>> front.link([back])
         """
     def outgoing_gradients(self, layer: Layer) -> list[Tensor]:
         """
-        Gradients of the layer's sources, which its gradient writes.
+        Gradients of a layer's sources, which its gradient writes.
+
+        Args:
+            layer: a layer of the graph.
+
+        Returns:
+            Those that can be read after a run, in the order of its sources; see
+            incoming_gradients() and compile(compute_all_gradients=True).
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.compile("cpu", compute_all_gradients=True)
+            >>> dense = graph.layers[0]
+            >>> [tensor.shape for tensor in training.outgoing_gradients(dense)]
+            [(8, 4)]
         """
     def result_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        ML Compute's name of outgoing_gradients: the results of the gradient.
+        ML Compute's name of outgoing_gradients(): the gradient's results.
+
+        Args:
+            layer: a layer of the graph.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.result_gradient_tensors(graph.layers[0])
+            []
         """
     def set_gradient(self, parameter: Tensor, gradient: Tensor) -> None:
         """
-        The gradient of `parameter` is `gradient`, a result of this shape of a node of the graph, and not what autodiff finds. Raises InvalidArgument, ShapeError; StateError after compile.
+        Replaces what autodiff finds as the gradient of a parameter.
+
+        Args:
+            parameter: a parameter that a node of the graph reads.
+            gradient: a result of a node of the graph, of its shape.
+
+        Raises:
+            InvalidArgument: another tensor.
+            ShapeError: the shapes differ.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> dense = tg.layers.FullyConnected(2)
+            >>> h = graph.node(dense, x)
+            >>> training = tg.TrainingGraph([graph], h.mean())
+            >>> training.set_gradient(dense.biases, h.max(axis=0))
         """
     def set_gradient_data(self, parameter: Tensor, values: ArrayLike) -> None:
         """
-        Copies float32 values to the raw gradient of a parameter, on any device: between execute_gradient and execute_optimizer_update.
+        Replaces the gradient of a parameter, on any device.
+
+        Between execute_gradient() and execute_optimizer_update(), that is.
+
+        Args:
+            parameter: one of the trained parameters.
+            values: an array of its shape; it becomes float32.
+
+        Raises:
+            StateError: execute_forward() and execute_gradient() did not run.
+            InvalidArgument: it is not trained by this graph.
+            ShapeError: the array has another shape.
+
+        Example:
+            >>> forward = training.execute_forward({"x": points}, {"y": targets})
+            >>> gradient = training.execute_gradient()
+            >>> biases = training.tensor("fc.biases")
+            >>> training.set_gradient_data(biases, [0, 0])
+            >>> training.gradient_data(biases)
+            array([0., 0.], dtype=float32)
         """
     def set_parameter_groups(
         self, groups: collections.abc.Sequence[ParameterGroup]
     ) -> None:
         """
-        What the optimizer does differently for some parameters; replaces the groups. Of several groups with one parameter the last one counts. Whichever optimizer is compiled has them. Raises InvalidArgument, StateError after compile.
+        What the optimizer does differently for some parameters.
+
+        Args:
+            groups: ParameterGroups, which replace those that were set before.
+                Of several with one parameter the last one counts. Whichever
+                optimizer is compiled has them.
+
+        Raises:
+            InvalidArgument: a number out of range.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), x)
+            >>> biases = tg.parameters_of(graph, lambda _, p: len(p.shape) == 1)
+            >>> adam = tg.optimizers.AdamW(1e-3, regularization_scale=0.01)
+            >>> training = tg.TrainingGraph([graph], h.mean(), adam)
+            >>> training.set_parameter_groups(
+            ...     [tg.ParameterGroup(biases, weight_decay=0)]
+            ... )
         """
     def set_training_tensor_parameters(
         self, parameters: collections.abc.Sequence[TensorParameter]
     ) -> None:
         """
         Input tensors that the optimizer trains as well.
+
+        Args:
+            parameters: TensorParameters of tensors that hold values; they are
+                not declared as inputs.
+
+        Raises:
+            StateError: the graph is compiled.
+
+        Example:
+            >>> image = tg.Tensor((8, 4), fill=0, name="image", batch_axis=None)
+            >>> graph = tg.Graph()
+            >>> h = graph.node(tg.layers.FullyConnected(2), image)
+            >>> sgd = tg.optimizers.SGD(0.1)
+            >>> training = tg.TrainingGraph([graph], h.mean(), sgd)
+            >>> trained = tg.mlcompute.TensorParameter(image)
+            >>> training.set_training_tensor_parameters([trained])
+            >>> training.compile("cpu")
+            >>> "image" in [parameter.name for parameter in training.parameters]
+            True
         """
     def source_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        ML Compute's name of incoming_gradients: the sources of the gradient.
+        ML Compute's name of incoming_gradients(): the gradient's sources.
+
+        Args:
+            layer: a layer of the graph.
+
+        Raises:
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> training.source_gradient_tensors(graph.layers[0])
+            []
         """
-    def stop_gradient(self, tensors: collections.abc.Sequence[Tensor]) -> None: ...
+    def stop_gradient(self, tensors: collections.abc.Sequence[Tensor]) -> None:
+        """
+        No gradient goes through these tensors; layers before them do not train.
+
+        Args:
+            tensors: results of nodes, or inputs, of the graph.
+
+        Raises:
+            InvalidArgument: a tensor of no node of the graph.
+            StateError: the graph is compiled.
+
+        Example:
+            >>> graph = tg.Graph()
+            >>> frozen = graph.node(tg.layers.FullyConnected(3), x)
+            >>> h = graph.node(tg.layers.FullyConnected(2, name="head"), frozen)
+            >>> training = tg.TrainingGraph([graph], h.mean())
+            >>> training.add_inputs({"x": x})
+            >>> training.stop_gradient([frozen])
+            >>> training.compile("cpu")
+            >>> [parameter.name for parameter in training.parameters]
+            ['head.weights', 'head.biases']
+        """
     @property
     def gradients(self) -> NDArray[Any]:
         """
-        All parameter gradients as one writable vector, in the order of `parameters`; each starts at a multiple of 64 bytes.
+        All gradients of parameters as one writable vector on the device, in the
+        order of `parameters`; each starts at a multiple of 64 bytes, and zeros
+        are between them. Raises StateError unless execute_forward() and
+        execute_gradient() ran, UnsupportedError for graphs that are linked.
         """
     @property
     def loss_scale(self) -> float:
         """
-        What losses are multiplied by, with precision "mixed_float16"; gradients that are read or written are without it. Starts at 65536, doubles after 2000 updates in a row and halves when a gradient is not finite: then the update changes nothing and is not counted by Adam. A power of two from 2**-24 to 2**24, else InvalidArgument. Waits for work in flight. StateError for graphs that have none.
+        What losses are multiplied by, with the precision "mixed_float16": a
+        power of two from 2**-24 to 2**24. It starts at 65536, doubles after
+        2000 updates in a row, and halves when a gradient is not finite: then
+        the update changes nothing, and Adam does not count it. Gradients that
+        are read or written are without it. Waits for work in flight. Raises
+        StateError for graphs that have none, InvalidArgument for other values.
         """
     @loss_scale.setter
     def loss_scale(self, value: float) -> None: ...
@@ -6034,24 +13496,46 @@ class TrainingGraph(CompiledGraph):
     @property
     def parameters(self) -> list[Tensor]:
         """
-        Trained parameters in order.
+        The trained parameters, in the order of `gradients`. Raises StateError
+        before compile.
         """
     @property
     def random_step(self) -> int:
         """
-        Number of forward passes in training form so far; dropout depends on it.
+        How many forward passes in training form there were; dropout depends on
+        it. Setting it raises InvalidArgument below 0.
         """
     @random_step.setter
     def random_step(self, value: int) -> None: ...
     @property
     def skipped_steps(self) -> int:
         """
-        How many updates changed nothing since compile(), because of a gradient that was not finite. Waits for work in flight. StateError for graphs without a loss_scale.
+        How many updates changed nothing since compile(), because a gradient was
+        not finite. Waits for work in flight. Raises StateError for graphs
+        without a loss_scale.
         """
 
 class InferenceGraph(CompiledGraph):
     """
-    A graph that compiles and runs forward.
+    A graph that compiles for a device and runs forward, in inference form:
+    dropout is off, normalizations take their running statistics.
+
+    It shares parameters with training graphs of the same graph objects on
+    the same device, and so runs with what they have learnt last.
+
+    Args:
+        graph_objects: the graphs.
+
+    Raises:
+        CallError: no list of graphs.
+
+    Example:
+        >>> inference = tg.InferenceGraph([graph])
+        >>> inference.add_inputs({"x": x})
+        >>> inference.add_outputs({"h": h})
+        >>> inference.compile("cpu")
+        >>> inference.execute({"x": points}).result().outputs["h"].shape
+        (8, 2)
     """
     @staticmethod
     def load(
@@ -6063,7 +13547,34 @@ class InferenceGraph(CompiledGraph):
         tensors: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> InferenceGraph:
         """
-        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from a file of export_graph(), compiled, with nothing of
+        the code that built it.
+
+        The file may be of a training graph, of which it takes the forward pass.
+
+        Args:
+            path: the file.
+            device: "cpu", "gpu", "any" or a Device; None: "any".
+            with_state: False: begins as it was built.
+            batch_size: samples to compile for; 0: as it was exported.
+            tensors: some to have instead of new ones, by their names in the
+                file, so that graphs share them; they get the values of the
+                file.
+
+        Raises:
+            FileError: the file cannot be read, or is no such file.
+            InvalidArgument: tensors of names that the file does not have.
+            ShapeError: one of the tensors has another shape.
+            DTypeError: one of the tensors has another type.
+            UnsupportedError: it has ops that only a later version has, or that
+                the device does not run.
+            DeviceError: the device is not available.
+
+        Example:
+            >>> training.export_graph("graph.safetensors")
+            >>> loaded = tg.InferenceGraph.load("graph.safetensors", "cpu")
+            >>> loaded.execute({"x": points}).result().outputs["h"].shape
+            (8, 2)
         """
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
     def _share(self) -> Any: ...
@@ -6094,13 +13605,87 @@ class InferenceGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Forward in inference form. Arguments as TrainingGraph.execute().
+        The forward pass, in inference form.
+
+        It returns when the work is enqueued. Data is copied and checked before
+        that, and counts for this call alone.
+
+        Args:
+            inputs_data: arrays by name, as TrainingGraph.execute() takes them.
+            loss_labels_data: labels of losses that are nodes of the graph.
+            loss_label_weights_data: label weights, likewise.
+            batch_size: samples of this run, the first ones of the data; 0: as
+                many as the data has, and the compiled number without data.
+            skip_writing_input_data_to_device: ignores the data of this call.
+            synchronous: returns when the work is over, and raises its error.
+            profiling: measures ExecutionResult.execution_time.
+            per_layer_profiling: measures layer_times and what profile() tells.
+            completion_handler: called with the Execution when it is over, on a
+                thread of the device.
+            outputs_data: writable arrays by the names of declared outputs,
+                which receive them; keep them until the end.
+
+        Returns:
+            The Execution. Its result() waits, and has the outputs.
+
+        Raises:
+            InvalidArgument: a name that is not declared, data that is missing,
+                a batch size out of range.
+            ShapeError: an array of another shape, or of other samples.
+            DTypeError: a type that does not convert.
+            StateError: the graph is not compiled.
+
+        Example:
+            >>> h = np.empty((8, 2), np.float32)
+            >>> execution = inference.execute({"x": points}, outputs_data={"h": h})
+            >>> execution.result().outputs["h"].shape
+            (8, 2)
         """
-    def link(self, graphs: collections.abc.Sequence[InferenceGraph]) -> None: ...
+    def link(self, graphs: collections.abc.Sequence[InferenceGraph]) -> None:
+        """
+        Joins graphs that read each other's results, this one being the first.
+
+        Args:
+            graphs: the others, in forward order.
+
+        Raises:
+            StateError: one was not compiled with link_graphs.
+            InvalidArgument: one is listed twice, they do not go together.
+
+        Example:
+            >>> first, second = tg.Graph(), tg.Graph()
+            >>> h = first.node(tg.layers.ReLU(), x)
+            >>> z = second.node(tg.layers.Tanh(), h)
+            >>> front, back = tg.InferenceGraph([first]), tg.InferenceGraph([second])
+            >>> front.add_inputs({"x": x})
+            >>> back.add_inputs({"h": h})
+            >>> for part in (front, back):
+            ...     part.compile("cpu", link_graphs=True)
+            >>> front.link([back])
+        """
 
 class NodePaddingPolicy:
     """
-    Where windows lie. With k^ = (k - 1) dilation + 1 and p = -1, 0, 1 for valid_only, same, full, a source of n samples gives floor((n + p (k^ - 1) + stride - 1) / stride) results; what their windows span beyond the image lies outside of it as alignment says, an odd sample of centered windows where the remainder goes.
+    Where the windows of a filter lie.
+
+    With k' = (k - 1) * dilation + 1 and p = -1, 0, 1 for "valid_only", "same"
+    and "full", a source of n samples gives floor((n + p * (k' - 1) + stride - 1)
+    / stride) results. What their windows span beyond the image lies outside of
+    it as alignment says. Nodes also take the name of the extent alone.
+
+    Args:
+        extent: How much may lie outside: "valid_only", "same" or "full".
+        alignment: Where it lies: "centered", "top_left" (the first window
+            begins with the image) or "bottom_right" (the last ends with it).
+        remainder: Where an odd sample of centered windows lies: "top_left",
+            "top_right", "bottom_left" or "bottom_right".
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 9, 9))
+        >>> same = tg.nodes.PaddingPolicy("same", "top_left")
+        >>> node = tg.nodes.PoolingMaxNode(image, 2, padding=same)
+        >>> node.result_image.size
+        (4, 5, 5)
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -6115,15 +13700,39 @@ class NodePaddingPolicy:
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
-    def alignment(self) -> PaddingAlignment: ...
+    def alignment(self) -> PaddingAlignment:
+        """
+        Where it lies: "centered", "top_left" (the first window begins with the image) or "bottom_right" (the last ends with it).
+        """
     @property
-    def extent(self) -> PaddingExtent: ...
+    def extent(self) -> PaddingExtent:
+        """
+        How much may lie outside: "valid_only", "same" or "full".
+        """
     @property
-    def remainder(self) -> PaddingRemainder: ...
+    def remainder(self) -> PaddingRemainder:
+        """
+        Where an odd sample of centered windows lies: "top_left", "top_right", "bottom_left" or "bottom_right".
+        """
 
 class ImageNode:
     """
-    An image that every run is given under `handle`; `size` is (channels, height, width), the batch comes with the graph. Results of filters are images, too. Equal handles are the same image. Raises InvalidArgument for an empty handle, ShapeError for a size below 1.
+    An image that every run of a graph is given.
+
+    Results of filters are images, too. Images that are equal are the same.
+
+    Args:
+        handle: The name under which runs are given it.
+        size: (channels, height, width); the batch comes with the graph.
+
+    Raises:
+        InvalidArgument: for an empty handle.
+        ShapeError: for a size below 1.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 28, 28))
+        >>> image.handle, image.size
+        ('image', (1, 28, 28))
     """
     def __copy__(self) -> ImageNode: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -6159,7 +13768,16 @@ class ImageNode:
 
 class StateNode:
     """
-    What a filter leaves for its gradient filter, and what that leaves for the data source. Obtained from filters.
+    What a filter leaves for its gradient filter, and that for the data source.
+
+    FilterNode.result_state and result_states give them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+        >>> node = tg.nodes.ConvolutionNode(image, weights, name="first")
+        >>> node.result_state.name
+        'first.state'
     """
     def __copy__(self) -> StateNode: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -6185,7 +13803,15 @@ class StateNode:
 
 class FilterNode:
     """
-    A filter: source images and a result image. Handles of the same filter are equal.
+    A filter: source images and a result image.
+
+    Nodes that are equal are the same filter. Its classes make them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> node = tg.nodes.ReLUNode(image)
+        >>> isinstance(node, tg.nodes.FilterNode), node.source_images == [image]
+        (True, True)
     """
     def __copy__(self) -> FilterNode: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -6194,26 +13820,108 @@ class FilterNode:
     @typing.overload
     def gradient_filter(self, source: ImageNode) -> GradientFilterNode:
         """
-        The node that computes the gradient of this filter's source from that of its result, `source`: an image, or a list of one. Raises UnsupportedError for losses, gradient nodes and filters without a derivative, InvalidArgument for filters with several sources, whose gradients only gradient_filters() returns, and unless a list holds one image, ShapeError unless that has the result's size.
+        The node that computes the gradient of this filter's source.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            GradientFilterNode: Its result is the gradient of the source.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for filters of several sources, whose gradients only
+                gradient_filters() gives, and for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> node = tg.nodes.ReLUNode(image).gradient_filter(above)
+            >>> node.class_name
+            'ReLUGradientNode'
         """
     @typing.overload
     def gradient_filter(
         self, sources: collections.abc.Sequence[ImageNode]
     ) -> GradientFilterNode:
         """
-        The node that computes the gradient of this filter's source from that of its result, `source`: an image, or a list of one. Raises UnsupportedError for losses, gradient nodes and filters without a derivative, InvalidArgument for filters with several sources, whose gradients only gradient_filters() returns, and unless a list holds one image, ShapeError unless that has the result's size.
+        The node that computes the gradient of this filter's source.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            GradientFilterNode: Its result is the gradient of the source.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for filters of several sources, whose gradients only
+                gradient_filters() gives, and for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> node = tg.nodes.ReLUNode(image).gradient_filter(above)
+            >>> node.class_name
+            'ReLUGradientNode'
         """
     @typing.overload
     def gradient_filters(self, source: ImageNode) -> list[GradientFilterNode]:
         """
-        One gradient node per source, in the order of the sources. Raises what gradient_filter() does.
+        One gradient node for each source, in the order of the sources.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            list[GradientFilterNode]: One for each of source_images.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> x = tg.nodes.ImageNode("x", (4, 8, 8))
+            >>> y = tg.nodes.ImageNode("y", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> len(tg.nodes.MultiplicationNode(x, y).gradient_filters(above))
+            2
         """
     @typing.overload
     def gradient_filters(
         self, sources: collections.abc.Sequence[ImageNode]
     ) -> list[GradientFilterNode]:
         """
-        One gradient node per source, in the order of the sources. Raises what gradient_filter() does.
+        One gradient node for each source, in the order of the sources.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            list[GradientFilterNode]: One for each of source_images.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> x = tg.nodes.ImageNode("x", (4, 8, 8))
+            >>> y = tg.nodes.ImageNode("y", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> len(tg.nodes.MultiplicationNode(x, y).gradient_filters(above))
+            2
         """
     def training_graph(
         self,
@@ -6224,14 +13932,38 @@ class FilterNode:
         | None = None,
     ) -> list[FilterNode]:
         """
-        Makes gradient nodes of everything in front of this node, from the gradient of its result; without one from its result, which a LossNode or an InitialGradientNode made to be a gradient. Images that several filters read get the sum of their gradients. Returns the nodes whose results no other new node reads.
+        Makes gradient nodes of everything in front of this node.
 
-        node_handler(gradient_node, inference_node, inference_source, gradient_source) is called once per new node; inference_node is None for a sum of gradients. Without a handler the gradient of an image has its handle. Raises InvalidArgument without a gradient to begin with, and what gradient_filters() does.
+        Images that several filters read get the sum of their gradients. Without a
+        handler the gradient of an image has its handle.
+
+        Args:
+            source_gradient: The gradient of this node's result. None: the result is
+                one, as that of LossNode and InitialGradientNode.
+            node_handler: Is called with each new node: (gradient_node,
+                inference_node, inference_source, gradient_source), the second one
+                None for a sum of gradients.
+
+        Returns:
+            list[FilterNode]: The nodes whose results no other new node reads.
+
+        Raises:
+            InvalidArgument: without a gradient to begin with.
+            UnsupportedError: for filters without a derivative.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> labels = tg.nodes.ImageNode("labels", (4, 8, 8))
+            >>> relu = tg.nodes.ReLUNode(image)
+            >>> squares = tg.nodes.LossDescriptor("mean_squared_error")
+            >>> loss = tg.nodes.LossNode(relu.result_image, labels, squares)
+            >>> [leaf.class_name for leaf in loss.training_graph()]
+            ['ReLUGradientNode']
         """
     @property
     def class_name(self) -> str:
         """
-        "ConvolutionNode".
+        The name of its class: "ConvolutionNode".
         """
     @property
     def name(self) -> str:
@@ -6241,20 +13973,38 @@ class FilterNode:
     @name.setter
     def name(self, value: str) -> None: ...
     @property
-    def result_image(self) -> ImageNode: ...
+    def result_image(self) -> ImageNode:
+        """
+        The image that it writes.
+        """
     @property
     def result_state(self) -> StateNode | None:
         """
         The first of result_states, or None.
         """
     @property
-    def result_states(self) -> list[StateNode]: ...
+    def result_states(self) -> list[StateNode]:
+        """
+        What it leaves for its gradient filter.
+        """
     @property
-    def source_images(self) -> list[ImageNode]: ...
+    def source_images(self) -> list[ImageNode]:
+        """
+        The images that it reads.
+        """
 
 class GradientFilterNode(FilterNode):
     """
     The derivative of one filter: its result is the gradient of one source.
+
+    FilterNode.gradient_filter() and training_graph() make them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image)
+        >>> node = relu.gradient_filter(tg.nodes.ImageNode("gradient", (4, 8, 8)))
+        >>> node.forward_filter == relu, node.source_index
+        (True, 0)
     """
     @property
     def forward_filter(self) -> FilterNode:
@@ -6262,7 +14012,10 @@ class GradientFilterNode(FilterNode):
         The filter it is the gradient of.
         """
     @property
-    def is_secondary_source_filter(self) -> bool: ...
+    def is_secondary_source_filter(self) -> bool:
+        """
+        Is it the gradient of the second source of an arithmetic filter?
+        """
     @property
     def source_index(self) -> int:
         """
@@ -6272,6 +14025,15 @@ class GradientFilterNode(FilterNode):
 class TrainableNode(FilterNode):
     """
     A filter with weights of a data source.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(
+        ...     np.zeros((4, 3, 3, 1)), optimizer=tg.optimizers.Adam()
+        ... )
+        >>> node = tg.nodes.ConvolutionNode(image, weights)
+        >>> isinstance(node, tg.nodes.TrainableNode), node.training_style == "gpu"
+        (True, True)
     """
     @property
     def training_style(self) -> TrainingStyle:
@@ -6283,7 +14045,32 @@ class TrainableNode(FilterNode):
 
 class NodeConvolutionDescriptor:
     """
-    Weights are (out, height, width, in / groups). Pairs are (height, width), or one integer. is_depthwise: a kernel for each channel; as many outputs as inputs, one group.
+    The shape of the weights of a data source, and how they move.
+
+    Weights are (out, height, width, in / groups). Pairs are (height, width), or
+    one integer for both.
+
+    Args:
+        kernel_size: The kernel.
+        input_feature_channels: Channels of the image.
+        output_feature_channels: Channels of the result.
+        strides: Steps of the kernel.
+        dilation_rates: Distances of the samples that it reads.
+        groups: Channels are cut into so many groups, each with weights of its own.
+        is_depthwise: A kernel for each channel; as many outputs as inputs, one group.
+
+    Raises:
+        InvalidArgument: for sizes below 1 and groups that do not divide the
+            channels, from the node.
+
+    Example:
+        >>> descriptor = tg.nodes.ConvolutionDescriptor(3, 1, 4, strides=2)
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> data = tg.nodes.ConvolutionData(
+        ...     np.zeros((4, 3, 3, 1)), descriptor=descriptor
+        ... )
+        >>> tg.nodes.ConvolutionNode(image, data).result_image.size
+        (4, 4, 4)
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -6304,23 +14091,64 @@ class NodeConvolutionDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def dilation_rates(self) -> tuple[int, int]: ...
+    def dilation_rates(self) -> tuple[int, int]:
+        """
+        Distances of the samples that it reads.
+        """
     @property
-    def groups(self) -> int: ...
+    def groups(self) -> int:
+        """
+        Channels are cut into so many groups, each with weights of its own.
+        """
     @property
-    def input_feature_channels(self) -> int: ...
+    def input_feature_channels(self) -> int:
+        """
+        Channels of the image.
+        """
     @property
-    def is_depthwise(self) -> bool: ...
+    def is_depthwise(self) -> bool:
+        """
+        A kernel for each channel; as many outputs as inputs, one group.
+        """
     @property
-    def kernel_size(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]:
+        """
+        The kernel.
+        """
     @property
-    def output_feature_channels(self) -> int: ...
+    def output_feature_channels(self) -> int:
+        """
+        Channels of the result.
+        """
     @property
-    def strides(self) -> tuple[int, int]: ...
+    def strides(self) -> tuple[int, int]:
+        """
+        Steps of the kernel.
+        """
 
 class ConvolutionNode(TrainableNode):
     """
-    y[o,i,j] = bias[o] + sum_{c,u,v} w[o,u,v,c] x[c, i sY + u dY - top, j sX + v dX - left]. `weights` is a data source. Raises ShapeError, InvalidArgument, and what the data source's descriptor does.
+    Convolution with the weights of a data source.
+
+    ``y[o, i, j] = bias[o] + sum over c, u, v of w[o, u, v, c] * x[c, i * stride
+    + u * dilation - top, j * stride + v * dilation - left]``.
+
+    Args:
+        source: The image, (channels, height, width).
+        weights: A data source, such as ConvolutionData.
+        padding: "same", "valid", "full" or a PaddingPolicy: where windows lie.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for an image that does not have the weights' channels.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+        >>> tg.nodes.ConvolutionNode(image, weights).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6336,12 +14164,54 @@ class ConvolutionNode(TrainableNode):
 class FullyConnectedNode(TrainableNode):
     """
     A convolution whose kernel covers the whole image: (out, 1, 1).
+
+    Args:
+        source: The image, (channels, height, width).
+        weights: A data source, such as ConvolutionData, of weights (out,
+            height, width, channels).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for an image of another size than the kernel's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((10, 8, 8, 1)))
+        >>> tg.nodes.FullyConnectedNode(image, weights).result_image.size
+        (10, 1, 1)
     """
     def __init__(self, source: ImageNode, weights: Any, *, name: str = "") -> None: ...
 
 class ConvolutionTransposeNode(TrainableNode):
     """
-    y[o, i sY + u dY - top, j sX + v dX - left] += w[o,u,v,c] x[c,i,j]: the kernel as it is, not turned. A source of n samples gives (n - 1) stride + 1 + p (k^ - 1), p as in PaddingPolicy. With the state of a convolution the result has the size of that one's source, and its padding. No groups.
+    The transpose of a convolution, which makes images larger.
+
+    ``y[o, i * stride + u * dilation - top, j * stride + v * dilation - left] +=
+    w[o, u, v, c] * x[c, i, j]``: the kernel as it is, not turned. A source of n
+    samples gives (n - 1) * stride + 1 + p * (k' - 1), p and k' as in
+    PaddingPolicy. There are no groups.
+
+    Args:
+        source: The image, (channels, height, width).
+        weights: A data source, such as ConvolutionData.
+        padding: "same", "valid", "full" or a PaddingPolicy: where windows lie.
+        convolution_gradient_state: The state of a convolution: the result has
+            the size of its source, and its padding.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for an image that does not have the weights' channels.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 4, 4))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((2, 3, 3, 1)))
+        >>> node = tg.nodes.ConvolutionTransposeNode(image, weights, padding="full")
+        >>> node.result_image.size
+        (2, 6, 6)
     """
     @typing.overload
     def __init__(
@@ -6366,7 +14236,25 @@ class ConvolutionTransposeNode(TrainableNode):
 
 class BatchNormalizationNode(TrainableNode):
     """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel: statistics of the batch where the graph has the gradient of this filter, else those of the data source.
+    Batch normalization: ``gamma * (x - mean) / sqrt(variance + epsilon) + beta``.
+
+    Statistics of each channel are those of the batch where the graph has the
+    gradient of this filter, else those of the data source.
+
+    Args:
+        source: The image, (channels, height, width).
+        data_source: gamma, beta and statistics, such as NormalizationData.
+        name: Errors, reports and pictures use it; empty: that of the class, with a number in the graph.
+
+    Raises:
+        ShapeError: for an image of other channels than the data source's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> data = tg.nodes.NormalizationData(4, groups=2)
+        >>> tg.nodes.BatchNormalizationNode(image, data).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data_source: Any, *, name: str = ""
@@ -6374,7 +14262,24 @@ class BatchNormalizationNode(TrainableNode):
 
 class InstanceNormalizationNode(TrainableNode):
     """
-    Statistics of each image and channel; otherwise as BatchNormalizationNode.
+    Instance normalization: ``gamma * (x - mean) / sqrt(variance + epsilon) + beta``.
+
+    Statistics are those of each image and channel.
+
+    Args:
+        source: The image, (channels, height, width).
+        data_source: gamma, beta and statistics, such as NormalizationData.
+        name: Errors, reports and pictures use it; empty: that of the class, with a number in the graph.
+
+    Raises:
+        ShapeError: for an image of other channels than the data source's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> data = tg.nodes.NormalizationData(4, groups=2)
+        >>> tg.nodes.InstanceNormalizationNode(image, data).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data_source: Any, *, name: str = ""
@@ -6382,7 +14287,25 @@ class InstanceNormalizationNode(TrainableNode):
 
 class GroupNormalizationNode(TrainableNode):
     """
-    Statistics of each image and group of channels; otherwise as BatchNormalizationNode.
+    Group normalization: ``gamma * (x - mean) / sqrt(variance + epsilon) + beta``.
+
+    Statistics are those of each image and group of channels; the data source says
+    how many groups.
+
+    Args:
+        source: The image, (channels, height, width).
+        data_source: gamma, beta and statistics, such as NormalizationData.
+        name: Errors, reports and pictures use it; empty: that of the class, with a number in the graph.
+
+    Raises:
+        ShapeError: for an image of other channels than the data source's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> data = tg.nodes.NormalizationData(4, groups=2)
+        >>> tg.nodes.GroupNormalizationNode(image, data).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data_source: Any, *, name: str = ""
@@ -6390,7 +14313,20 @@ class GroupNormalizationNode(TrainableNode):
 
 class PoolingMaxNode(FilterNode):
     """
-    The largest sample of each window; the gradient goes to the first of equals. No strides are the kernel size. Raises InvalidArgument without a kernel_size.
+    The largest sample of each window; the gradient goes to the first of equals.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PoolingMaxNode(image, 2).result_image.size
+        (4, 4, 4)
     """
     def __init__(
         self,
@@ -6406,7 +14342,21 @@ class PoolingMaxNode(FilterNode):
 
 class DilatedPoolingMaxNode(FilterNode):
     """
-    Pools as PoolingMaxNode, with windows that are dilated.
+    The largest sample of each window, which is dilated.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        dilation_rates: Distances of the samples of a window.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.DilatedPoolingMaxNode(image, 2, 1, dilation_rates=2).result_image.size
+        (4, 6, 6)
     """
     def __init__(
         self,
@@ -6423,7 +14373,21 @@ class DilatedPoolingMaxNode(FilterNode):
 
 class PoolingAverageNode(FilterNode):
     """
-    The mean of each window: "clamp" divides by the samples inside the image, "zero" by all.
+    The mean of each window.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        edge_mode: "clamp" divides by the samples inside the image, "zero" by all.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PoolingAverageNode(image, 2).result_image.size
+        (4, 4, 4)
     """
     def __init__(
         self,
@@ -6440,7 +14404,22 @@ class PoolingAverageNode(FilterNode):
 
 class PoolingL2NormNode(FilterNode):
     """
-    The root of the sum of squares; gradient g x / y, 0 where y is 0.
+    The root of the sum of squares of each window.
+
+    The gradient is ``g * x / y``, and 0 where y is 0.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PoolingL2NormNode(image, 2).result_image.size
+        (4, 4, 4)
     """
     def __init__(
         self,
@@ -6456,7 +14435,20 @@ class PoolingL2NormNode(FilterNode):
 
 class NeuronDescriptor:
     """
-    A function of one element; its formula is NeuronType's. prelu_data: one number per channel.
+    A function of one element, for NeuronNode.
+
+    Args:
+        type: Which function: NeuronType has the names and formulas.
+        a: Its first parameter; 0 where it has none.
+        b: Its second.
+        c: Its third.
+        prelu_data: The slopes of "prelu", one for each channel.
+
+    Example:
+        >>> relu = tg.nodes.NeuronDescriptor("relu", a=0.1)
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.NeuronNode(image, relu).result_image.size
+        (4, 8, 8)
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -6474,19 +14466,56 @@ class NeuronDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def a(self) -> float: ...
+    def a(self) -> float:
+        """
+        Its first parameter; 0 where it has none.
+        """
     @property
-    def b(self) -> float: ...
+    def b(self) -> float:
+        """
+        Its second.
+        """
     @property
-    def c(self) -> float: ...
+    def c(self) -> float:
+        """
+        Its third.
+        """
     @property
-    def prelu_data(self) -> list[float]: ...
+    def prelu_data(self) -> list[float]:
+        """
+        The slopes of "prelu", one for each channel.
+        """
     @property
-    def type(self) -> NeuronType: ...
+    def type(self) -> NeuronType:
+        """
+        Which function: NeuronType has the names and formulas.
+        """
 
 class NeuronNode(FilterNode):
     """
-    A function of one element. Raises InvalidArgument for parameters that it does not take.
+    A function of each element, by its descriptor or its type.
+
+    The nodes of one function each have the defaults of MPSNN; here parameters
+    are 0.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        descriptor: The function and its parameters.
+        type: Which function: NeuronType has the names and formulas.
+        a: Its first parameter.
+        b: Its second.
+        c: Its third.
+        prelu_data: The slopes of "prelu", one for each channel.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        InvalidArgument: for parameters that the function does not take.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.NeuronNode(image, "relu", a=0.1).result_image.size
+        (4, 8, 8)
     """
     @typing.overload
     def __init__(
@@ -6505,17 +14534,42 @@ class NeuronNode(FilterNode):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> NeuronDescriptor: ...
+    def descriptor(self) -> NeuronDescriptor:
+        """
+        The function and its parameters.
+        """
 
 class AbsoluteNode(NeuronNode):
     """
-    |x|; the slope at 0 is 0.
+    ``|x|`` of each element; the slope at 0 is 0.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.AbsoluteNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LinearNode(NeuronNode):
     """
-    a x + b
+    ``a * x + b`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LinearNode(image, a=2.0).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 0.0, *, name: str = ""
@@ -6523,7 +14577,18 @@ class LinearNode(NeuronNode):
 
 class ReLUNode(NeuronNode):
     """
-    x >= 0 ? x : a x; the slope at 0 is 1.
+    ``x >= 0 ? x : a * x`` of each element; the slope at 0 is 1.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: The slope where x is below 0.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReLUNode(image, a=0.1).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 0.0, *, name: str = ""
@@ -6531,7 +14596,18 @@ class ReLUNode(NeuronNode):
 
 class PReLUNode(NeuronNode):
     """
-    x >= 0 ? x : a x with an a per channel.
+    ``x >= 0 ? x : a * x`` with an a of each channel; the slope at 0 is 1.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        data: The a, one for each channel.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (2, 8, 8))
+        >>> tg.nodes.PReLUNode(image, [0.1, 0.2]).result_image.size
+        (2, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data: ArrayLike, *, name: str = ""
@@ -6539,7 +14615,19 @@ class PReLUNode(NeuronNode):
 
 class ReLUNNode(NeuronNode):
     """
-    min(x >= 0 ? x : a x, b); the slope at b is 0.
+    ``min(x >= 0 ? x : a * x, b)`` of each element; the slope at 0 is 1, at b 0.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: The slope where x is below 0.
+        b: The largest result.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReLUNNode(image, a=0.0).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 6.0, *, name: str = ""
@@ -6547,13 +14635,35 @@ class ReLUNNode(NeuronNode):
 
 class SigmoidNode(NeuronNode):
     """
-    1 / (1 + exp(-x))
+    ``1 / (1 + exp(-x))`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SigmoidNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class HardSigmoidNode(NeuronNode):
     """
-    clamp(a x + b, 0, 1); the slope at both ends is a.
+    ``clamp(a * x + b, 0, 1)`` of each element; the slope at both ends is a.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.HardSigmoidNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 0.2, b: float = 0.5, *, name: str = ""
@@ -6561,7 +14671,19 @@ class HardSigmoidNode(NeuronNode):
 
 class TanHNode(NeuronNode):
     """
-    a tanh(b x)
+    ``a * tanh(b * x)`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies the result.
+        b: Multiplies x.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.TanHNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
@@ -6569,7 +14691,19 @@ class TanHNode(NeuronNode):
 
 class SoftPlusNode(NeuronNode):
     """
-    a ln(1 + exp(b x))
+    ``a * ln(1 + exp(b * x))`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies the result.
+        b: Multiplies x.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SoftPlusNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
@@ -6577,13 +14711,34 @@ class SoftPlusNode(NeuronNode):
 
 class SoftSignNode(NeuronNode):
     """
-    x / (1 + |x|)
+    ``x / (1 + |x|)`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SoftSignNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class ELUNode(NeuronNode):
     """
-    x >= 0 ? x : a (exp(x) - 1)
+    ``x >= 0 ? x : a * (exp(x) - 1)`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Its negative is the limit of the result below 0.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ELUNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, *, name: str = ""
@@ -6591,7 +14746,20 @@ class ELUNode(NeuronNode):
 
 class PowerNode(NeuronNode):
     """
-    (a x + b)^c
+    ``(a * x + b)^c`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        c: The exponent.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PowerNode(image, a=1.0, b=0.0, c=2.0).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float, b: float, c: float, *, name: str = ""
@@ -6599,7 +14767,20 @@ class PowerNode(NeuronNode):
 
 class ExponentialNode(NeuronNode):
     """
-    c^(a x + b); c = -1 stands for e.
+    ``c^(a * x + b)`` of each element; by default ``exp(x)``.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        c: The base; -1 stands for e.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ExponentialNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6613,7 +14794,20 @@ class ExponentialNode(NeuronNode):
 
 class LogarithmNode(NeuronNode):
     """
-    The logarithm of a x + b to base c; c = -1 stands for e.
+    The logarithm of ``a * x + b``, of each element; by default ``ln(x)``.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        c: The base; -1 stands for e.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LogarithmNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6627,13 +14821,37 @@ class LogarithmNode(NeuronNode):
 
 class GeLUNode(NeuronNode):
     """
-    x Phi(x), Phi the normal distribution.
+    ``x * Phi(x)`` of each element, Phi the normal distribution.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.GeLUNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class CrossChannelNormalizationNode(FilterNode):
     """
-    x / (delta + alpha / k * sum x^2)^beta over k channels.
+    ``x / (delta + alpha / k * sum(x^2))^beta``, the sum over k channels.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, which ends where the image does.
+        alpha: Multiplies the sum.
+        beta: The exponent.
+        delta: Is added to the sum.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.CrossChannelNormalizationNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6648,7 +14866,21 @@ class CrossChannelNormalizationNode(FilterNode):
 
 class SpatialNormalizationNode(FilterNode):
     """
-    x / (delta + alpha / k^2 * sum x^2)^beta over k times k pixels.
+    ``x / (delta + alpha / k^2 * sum(x^2))^beta``, the sum over k times k pixels.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, which ends where the image does.
+        alpha: Multiplies the sum.
+        beta: The exponent.
+        delta: Is added to the sum.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SpatialNormalizationNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6663,7 +14895,26 @@ class SpatialNormalizationNode(FilterNode):
 
 class LocalContrastNormalizationNode(FilterNode):
     """
-    pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and variance of the pixels of the window that are inside the image.
+    Local contrast normalization: ``pm + ps * (x - p0 * mean) / (delta + alpha * variance)^beta``.
+
+    Mean and variance are those of the pixels of the window that are inside the image.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, which ends where the image does.
+        alpha: Multiplies the variance.
+        beta: The exponent.
+        delta: Is added to it.
+        p0: Multiplies the mean.
+        pm: Is added to the result.
+        ps: Multiplies the quotient.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LocalContrastNormalizationNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6681,19 +14932,60 @@ class LocalContrastNormalizationNode(FilterNode):
 
 class SoftMaxNode(FilterNode):
     """
-    Over the channels of each pixel.
+    Softmax over the channels of each pixel.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SoftMaxNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LogSoftMaxNode(FilterNode):
     """
-    Over the channels of each pixel.
+    The logarithm of softmax, over the channels of each pixel.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LogSoftMaxNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class AdditionNode(FilterNode):
     """
-    clamp(primary_scale x + secondary_scale y + bias, minimum_value, maximum_value). Strides are of (channels, height, width): one of 0 reads the first element of its axis everywhere, and the gradient is their sum; axes of 1 and more elements ask for it. The gradient is 0 where the result is clamped.
+    ``clamp(primary_scale * x + secondary_scale * y + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
+
+    Args:
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.AdditionNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6712,7 +15004,28 @@ class AdditionNode(FilterNode):
 
 class SubtractionNode(FilterNode):
     """
-    x - y; otherwise as AdditionNode.
+    ``clamp(primary_scale * x - secondary_scale * y + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
+
+    Args:
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SubtractionNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6731,7 +15044,28 @@ class SubtractionNode(FilterNode):
 
 class MultiplicationNode(FilterNode):
     """
-    x y; otherwise as AdditionNode.
+    ``clamp(primary_scale * x * secondary_scale * y + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
+
+    Args:
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.MultiplicationNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6750,7 +15084,30 @@ class MultiplicationNode(FilterNode):
 
 class DivisionNode(FilterNode):
     """
-    x / y; otherwise as AdditionNode. Without a gradient, as in MPSNN: multiply by a PowerNode of c = -1.
+    ``clamp(primary_scale * x / (secondary_scale * y) + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
+
+    It has no gradient, as in MPSNN: multiply by a PowerNode of c = -1.
+
+    Args:
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.DivisionNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6769,7 +15126,21 @@ class DivisionNode(FilterNode):
 
 class DropoutNode(FilterNode):
     """
-    x m / keep_probability, m 1 with that probability, else 0, anew in each run; with a stride of 0 one m for the whole axis. mask_strides are of (channels, height, width).
+    ``x * m / keep_probability``, m 1 with that probability, else 0, anew in each run.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        keep_probability: The probability with which an element stays.
+        seed: Where the random numbers start; 0: the platform's seed.
+        mask_strides: Of (channels, height, width): 1, or 0 for one m for the whole
+            axis.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.DropoutNode(image, 0.8).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -6783,7 +15154,19 @@ class DropoutNode(FilterNode):
 
 class ConcatenationNode(FilterNode):
     """
-    Channels one after the other. All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
+    Channels one after the other.
+
+    All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
+
+    Args:
+        sources: Images of one height and width.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ConcatenationNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, sources: collections.abc.Sequence[ImageNode], *, name: str = ""
@@ -6791,7 +15174,18 @@ class ConcatenationNode(FilterNode):
 
 class ReshapeNode(FilterNode):
     """
-    The same elements in the order (height, width, channels), as result_size: (channels, height, width).
+    The same elements, in the order (height, width, channels), in another size.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        result_size: (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReshapeNode(image, (16, 4, 4)).result_image.size
+        (16, 4, 4)
     """
     def __init__(
         self,
@@ -6803,7 +15197,22 @@ class ReshapeNode(FilterNode):
 
 class PadNode(FilterNode):
     """
-    Samples before and after the image, (channels, height, width).
+    Samples before and after the image.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        before: How many in front: (channels, height, width).
+        after: How many behind.
+        edge_mode: What they are: "zero", "clamp" (the edge), "mirror",
+            "mirror_with_edge" or "constant".
+        fill_value: The constant.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PadNode(image, (0, 1, 1), (0, 1, 1)).result_image.size
+        (4, 10, 10)
     """
     def __init__(
         self,
@@ -6818,7 +15227,22 @@ class PadNode(FilterNode):
 
 class ReductionNode(FilterNode):
     """
-    Reduces an image along its axes. Only the gradient of "spatial_mean" exists. `weight` is that of "feature_channels_sum".
+    Reduces an image along an axis.
+
+    Only the gradient of "spatial_mean" exists.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        reduction: "row_sum", "feature_channels_argument_max" and so on; ImageReduction
+            has all.
+        weight: Multiplies "feature_channels_sum".
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReductionNode(image, "spatial_mean").result_image.size
+        (4, 1, 1)
     """
     def __init__(
         self,
@@ -6831,7 +15255,19 @@ class ReductionNode(FilterNode):
 
 class UpsamplingNearestNode(FilterNode):
     """
-    Each pixel scale_y times scale_x times.
+    Repeats each pixel.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        scale_x: How many times as wide.
+        scale_y: How many times as high.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.UpsamplingNearestNode(image, 2, 2).result_image.size
+        (4, 16, 16)
     """
     def __init__(
         self, source: ImageNode, scale_x: int, scale_y: int, *, name: str = ""
@@ -6839,7 +15275,20 @@ class UpsamplingNearestNode(FilterNode):
 
 class UpsamplingBilinearNode(FilterNode):
     """
-    Interpolates between pixels: the image is scale_x times as wide and scale_y times as high.
+    Interpolates between pixels.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        scale_x: How many times as wide.
+        scale_y: How many times as high.
+        aligns_corners: Do the corners stay where they are?
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.UpsamplingBilinearNode(image, 2, 2).result_image.size
+        (4, 16, 16)
     """
     def __init__(
         self,
@@ -6853,7 +15302,18 @@ class UpsamplingBilinearNode(FilterNode):
 
 class BilinearScaleNode(FilterNode):
     """
-    Bilinear, to any size (height, width); without a gradient.
+    Interpolates to any size; without a gradient.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        output_size: (height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.BilinearScaleNode(image, (6, 10)).result_image.size
+        (4, 6, 10)
     """
     def __init__(
         self,
@@ -6865,7 +15325,18 @@ class BilinearScaleNode(FilterNode):
 
 class GramMatrixCalculationNode(FilterNode):
     """
-    y[c, 1, f] = alpha sum x[f] x[c] over the pixels: (channels, 1, channels).
+    ``y[c, 1, f] = alpha * sum(x[f] * x[c])`` over the pixels: (channels, 1, channels).
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        alpha: Multiplies the sums.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.GramMatrixCalculationNode(image).result_image.size
+        (4, 1, 4)
     """
     def __init__(
         self, source: ImageNode, alpha: float = 1.0, *, name: str = ""
@@ -6873,7 +15344,31 @@ class GramMatrixCalculationNode(FilterNode):
 
 class NodeLossDescriptor:
     """
-    Formulas are those of traingraph.losses; classes are channels. reduction: "none", "sum" or "mean" of the loss of each image.
+    The options of LossNode and ForwardLossNode.
+
+    Formulas are those of traingraph.losses; classes are channels.
+
+    Args:
+        type: Which loss, such as "mean_squared_error".
+        reduction: "none", "sum" or "mean" of the losses of each image.
+        weight: Multiplies the loss.
+        label_smoothing: The share of each label that all classes divide among them, 0
+            to 1; of the cross-entropies.
+        epsilon: Added to what "log" takes logarithms of.
+        delta: Where "huber" becomes linear; above 0.
+        number_of_classes: By how many smoothing divides; 1: the number of channels.
+        reduce_across_batch: The loss is one image for the whole batch; with mean it is
+            divided by the number of images, too.
+        divides_by_non_zero_weights: A sum is divided by the number of losses whose
+            weight is not 0; it is 0 when there is none.
+
+    Raises:
+        InvalidArgument: for values out of range, from the node.
+
+    Example:
+        >>> descriptor = tg.nodes.LossDescriptor("softmax_cross_entropy", "mean")
+        >>> descriptor.weight
+        1.0
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -6895,33 +15390,78 @@ class NodeLossDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def delta(self) -> float: ...
+    def delta(self) -> float:
+        """
+        Where "huber" becomes linear; above 0.
+        """
     @property
     def divides_by_non_zero_weights(self) -> bool:
         """
         A sum is divided by the number of losses whose weight is not 0; it is 0 when there is none.
         """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Added to what "log" takes logarithms of.
+        """
     @property
-    def label_smoothing(self) -> float: ...
+    def label_smoothing(self) -> float:
+        """
+        The share of each label that all classes divide among them, 0 to 1; of the cross-entropies.
+        """
     @property
-    def number_of_classes(self) -> int: ...
+    def number_of_classes(self) -> int:
+        """
+        By how many smoothing divides; 1: the number of channels.
+        """
     @property
     def reduce_across_batch(self) -> bool:
         """
         The loss is one image for the whole batch; with mean it is divided by the number of images, too.
         """
     @property
-    def reduction(self) -> ReductionType: ...
+    def reduction(self) -> ReductionType:
+        """
+        "none", "sum" or "mean" of the losses of each image.
+        """
     @property
-    def type(self) -> LossType: ...
+    def type(self) -> LossType:
+        """
+        Which loss, such as "mean_squared_error".
+        """
     @property
-    def weight(self) -> float: ...
+    def weight(self) -> float:
+        """
+        Multiplies the loss.
+        """
 
 class LossNode(FilterNode):
     """
-    The result is the gradient of the loss by `source`, element by element, not divided by anything; the loss is loss_image. `labels` and `weights`, if any, have the source's size; weights may have its loss's.
+    A loss whose result is its gradient by `source`: training_graph() begins here.
+
+    The gradient is element by element, not divided by anything; the loss itself
+    is loss_image.
+
+    Args:
+        source: The prediction, (channels, height, width).
+        labels: Of its size.
+        descriptor: Which loss, and its options.
+        weights: Multiply the losses: of the source's size, or of the loss's.
+            None: 1.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for labels and weights that do not fit.
+        InvalidArgument: for options out of range.
+
+    Example:
+        >>> scores = tg.nodes.ImageNode("scores", (10, 1, 1))
+        >>> labels = tg.nodes.ImageNode("labels", (10, 1, 1))
+        >>> descriptor = tg.nodes.LossDescriptor("softmax_cross_entropy", "sum")
+        >>> loss = tg.nodes.LossNode(scores, labels, descriptor)
+        >>> loss.result_image.size, loss.loss_image.size
+        ((10, 1, 1), (1, 1, 1))
     """
     def __init__(
         self,
@@ -6940,7 +15480,33 @@ class LossNode(FilterNode):
 
 class ForwardLossNode(FilterNode):
     """
-    The result is the loss, see LossNode.loss_image. gradient_filter() is that of the prediction; gradient_filters() gives those of the prediction and the labels, none of the weights. training_graph() leaves out the labels that runs are given.
+    A loss whose result is the loss: LossNode.loss_image says its size.
+
+    gradient_filter() is that of the prediction; gradient_filters() gives those
+    of the prediction and the labels, none of the weights. training_graph()
+    leaves out the labels that runs are given.
+
+    Args:
+        source: The prediction, (channels, height, width).
+        labels: Of its size.
+        descriptor: Which loss, and its options.
+        weights: Multiply the losses: of the source's size, or of the loss's.
+            None: 1.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for labels and weights that do not fit.
+        InvalidArgument: for options out of range.
+
+    Example:
+        >>> scores = tg.nodes.ImageNode("scores", (10, 1, 1))
+        >>> labels = tg.nodes.ImageNode("labels", (10, 1, 1))
+        >>> descriptor = tg.nodes.LossDescriptor("softmax_cross_entropy", "sum")
+        >>> loss = tg.nodes.ForwardLossNode(scores, labels, descriptor)
+        >>> begin = tg.nodes.InitialGradientNode(loss.result_image)
+        >>> loss.result_image.size, begin.result_image.size
+        ((1, 1, 1), (1, 1, 1))
     """
     def __init__(
         self,
@@ -6955,16 +15521,52 @@ class ForwardLossNode(FilterNode):
 class InitialGradientNode(FilterNode):
     """
     Ones of the size of `source`: the gradient of a loss by itself, which a training graph begins with.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.InitialGradientNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class NodeGraph:
     """
-    Everything that `result_images` depend on, as it is now, compiled for a device; nodes may change or go afterwards. Weights are read from the data sources once.
+    Everything that some images depend on, as it is now, compiled for a device.
 
-    A run computes all images, then each data source with training style "gpu" has its weights updated on the device, and each with "cpu" by its update(), by gradients that are sums over the batch. The next run has the new weights. Runs are in the order of calls, which may come from any thread.
+    Nodes may change or go afterwards. Weights are read from the data sources
+    once. A run computes all images; then each data source with training style
+    "gpu" has its weights updated on the device, and each with "cpu" by its
+    update(), by gradients that are sums over the batch. The next run has the
+    new weights. Runs are in the order of calls, which may come from any thread.
 
-    batch_size: the most images of a run. results_are_needed, by result image: what only an image that is not needed depends on is left out, updates of weights stay. uses_mpsnn: on Metal, MPSNN runs the filters that it has; False: MPSGraph runs all, as ops; other devices have one way. Raises InvalidArgument for images without a source, two of one handle, and data sources that have no weights or no way to be updated, UnsupportedError naming the node, DeviceError, and what data sources raise.
+    Args:
+        device: "cpu", "gpu" or a Device.
+        result_images: What a run returns.
+        batch_size: The most images of a run.
+        results_are_needed: One for each result image: what only an image that
+            is not needed depends on is left out, updates of weights stay. None:
+            all are.
+        uses_mpsnn: On Metal, MPSNN runs the filters that it has; False: all
+            run as ops of MPSGraph. Other devices have one way.
+
+    Raises:
+        InvalidArgument: for images without a source, two of one handle, and
+            data sources that have no weights or no way to be updated.
+        UnsupportedError: for what the device cannot run; names the node.
+        DeviceError: where there is no such device.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image, name="relu")
+        >>> graph = tg.nodes.Graph("cpu", [relu.result_image], batch_size=2)
+        >>> run = graph.execute({"image": -np.ones((2, 4, 8, 8))})
+        >>> run.result().output("relu").max()
+        np.float32(0.0)
     """
     def __init__(
         self,
@@ -6994,19 +15596,97 @@ class NodeGraph:
         | None = None,
     ) -> Execution:
         """
-        Enqueues a run on arrays (batch, channels, height, width), by handle. Where data sources are updated on the host the call waits for the run and the updates, raises their errors, and then calls the completion handler. Raises InvalidArgument, ShapeError, DTypeError for data that do not fit.
+        Enqueues a run.
+
+        Where data sources are updated on the host the call waits for the run and
+        the updates, raises their errors, and then calls the completion handler.
+
+        Args:
+            source_images: Arrays (batch, channels, height, width), by handle.
+            batch_size: How many images there are; 0: as many as the arrays have.
+            synchronous: Waits for the run.
+            profiling: The result has device times.
+            per_layer_profiling: And those of each filter.
+            completion_handler: Is called with the result, or the error.
+            outputs_data: Arrays that results are written into, by name.
+
+        Returns:
+            Execution: The run; result() waits for it.
+
+        Raises:
+            InvalidArgument: for arrays that are missing or unknown.
+            ShapeError: for data of another shape.
+            DTypeError: for data of a type that does not convert.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (1, 2, 2))
+            >>> double = tg.nodes.LinearNode(image, 2.0, name="double")
+            >>> graph = tg.nodes.Graph("cpu", [double.result_image])
+            >>> run = graph.execute({"image": np.ones((1, 1, 2, 2))})
+            >>> run.result().output("double").tolist()
+            [[[[2.0, 2.0], [2.0, 2.0]]]]
         """
     def parameters(self, data_source: Any) -> dict[str, NDArray[Any]]:
         """
-        The same of a normalization: "gamma" and "beta" where the data source has them, of batch normalization "mean" and "variance". Empty when the graph does not have the data source.
+        Copies of a normalization's parameters as they are on the device, after the
+        runs in flight.
+
+        Args:
+            data_source: The object that a normalization of the graph was made with.
+
+        Returns:
+            dict[str, numpy.ndarray]: One number for each channel: "gamma" and
+            "beta" where the data source has them, of batch normalization "mean" and
+            "variance". Empty when the graph does not have the data source.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> data = tg.nodes.NormalizationData(4)
+            >>> node = tg.nodes.BatchNormalizationNode(image, data)
+            >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+            >>> sorted(graph.parameters(data))
+            ['mean', 'variance']
         """
     def reload_from_data_sources(self) -> None:
         """
         Reads all data sources again; waits for the runs in flight.
+
+        Raises:
+            InvalidArgument: for data sources that have no weights any more.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (1, 2, 2))
+            >>> data = tg.nodes.ConvolutionData(np.zeros((1, 1, 1, 1)))
+            >>> node = tg.nodes.ConvolutionNode(image, data)
+            >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+            >>> data.weights[...] = 3.0
+            >>> graph.reload_from_data_sources()
+            >>> graph.weights(data)["weights"].item()
+            3.0
         """
     def weights(self, data_source: Any) -> dict[str, NDArray[Any]]:
         """
-        Copies of "weights" (out, height, width, in / groups) and, where the data source has some, "biases" as they are on the device, waiting for the runs in flight. Raises InvalidArgument when the graph does not have the data source.
+        Copies of a filter's weights as they are on the device, after the runs in
+        flight.
+
+        Args:
+            data_source: The object that a convolution or fully connected node of
+                the graph was made with.
+
+        Returns:
+            dict[str, numpy.ndarray]: "weights", (out, height, width, in / groups),
+            and, where the data source has some, "biases", (out).
+
+        Raises:
+            InvalidArgument: when the graph does not have the data source.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+            >>> data = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+            >>> node = tg.nodes.ConvolutionNode(image, data)
+            >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+            >>> graph.weights(data)["weights"].shape
+            (4, 3, 3, 1)
         """
     @property
     def compiled(self) -> TrainingGraph:
@@ -7043,34 +15723,118 @@ def bfloat16_record() -> numpy.dtype[Any]:
 
 def fixed_order(collective: Collective | Transport | Communicator) -> Collective:
     """
-    The same with sums in the order of ranks, (x0 + x1) + x2: bit for bit those of one process that adds what each rank had. Takes as many times the memory and traffic as there are ranks.
+    The same collective with sums in the order of ranks, (x0 + x1) + x2.
+
+    They are, bit for bit, those of one process that adds what each rank
+    had. It takes as many times the memory and traffic as there are ranks.
+
+    Args:
+        collective: a Collective, or what it takes.
+
+    Raises:
+        InvalidArgument: an object without rank, size or an operation.
+
+    Example:
+        >>> class Alone:
+        ...     rank, size = 0, 1
+        ...     def all_reduce(self, array): ...
+        ...     def all_gather(self, part, all): all[:] = part
+        ...     def broadcast(self, array, root): ...
+        >>> tg.fixed_order(Alone()).description
+        'Alone, sums in the order of ranks'
     """
 
 def num_threads() -> int:
     """
-    Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.
+    How many threads the device "cpu" has.
+
+    At first OMP_NUM_THREADS where that is set, else as many as the process
+    may use processors: by its affinity, or by the CPU quota of its
+    container, whichever is less.
+
+    Example:
+        >>> tg.num_threads() >= 1
+        True
     """
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """
-    The user's metadata of a checkpoint, or of any safetensors file. Raises FileError.
+    The user's metadata of a checkpoint, or of any safetensors file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Text by text.
+
+    Raises:
+        FileError: it cannot be read, or is no such file.
+        CallError: no path.
+
+    Example:
+        >>> training.save("run.safetensors", metadata={"epoch": "3"})
+        >>> tg.read_metadata("run.safetensors")
+        {'epoch': '3'}
     """
 
 def set_num_threads(count: int) -> None:
     """
-    Sets the threads of graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
+    Sets the threads of the device "cpu", for graphs that are compiled from
+    now on.
+
+    Those that are compiled keep theirs, and share no parameters with graphs
+    on the new device.
+
+    Args:
+        count: 1 to 1024.
+
+    Raises:
+        InvalidArgument: a number out of range.
+
+    Example:
+        >>> tg.set_num_threads(tg.num_threads())
     """
 
 def set_seed(seed: int) -> None:
     """
-    Seeds initial values of parameters and dropout masks: those of layers and graphs that are made from now on.
+    Seeds initial values of parameters and dropout masks: those of layers
+    and graphs that are made from now on.
+
+    Args:
+        seed: any integer of 64 bits.
+
+    Raises:
+        InvalidArgument: a larger one.
+
+    Example:
+        >>> tg.set_seed(0)
+        >>> first = tg.Tensor.random((2, 4), "uniform").numpy()
+        >>> tg.set_seed(0)
+        >>> bool((tg.Tensor.random((2, 4), "uniform").numpy() == first).all())
+        True
     """
 
 def summarized_dot_description(
     result_images: collections.abc.Sequence[ImageNode],
 ) -> str:
     """
-    Graphviz text of everything that the images depend on: boxes are filters, round ones gradient filters, dashed edges lead from a filter to its gradient.
+    Graphviz text of everything that some images depend on.
+
+    Boxes are filters, round ones gradient filters; dashed edges lead from a
+    filter to its gradient.
+
+    Args:
+        result_images: The images.
+
+    Returns:
+        str: A digraph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image)
+        >>> text = tg.nodes.summarized_dot_description([relu.result_image])
+        >>> text.splitlines()[0]
+        'digraph nodes {'
     """
 
 OP_NAMES: tuple[str, ...]

@@ -74,5 +74,5 @@ def install(core: ModuleType) -> None:
             cls.__doc__ = doc
         told = arguments_of(doc)
         for name, member in vars(cls).items():
-            if isinstance(member, property):
+            if type(member) is property:  # those of classes are read-only
                 member.__doc__ = cleaned(member.__doc__) or told.get(name, "")

@@ -30,15 +30,39 @@ __all__ = ["Epoch", "evaluate", "fit"]
 
 @dataclass
 class Epoch:
-    """What callbacks are given after each epoch."""
+    """What callbacks of fit() are given after each epoch.
 
-    number: int  # from 0, or first_epoch
-    metrics: dict[str, float]  # they may add to it; log and history have it, too
+    Args:
+        number: from 0, or first_epoch.
+        metrics: of the epoch by name; callbacks may add to it, and log and history
+            have that, too.
+        training: the graph.
+        is_last: is it the last one?
+
+    Example:
+        >>> def show(epoch):
+        ...     if epoch.is_last:
+        ...         print(epoch.number, sorted(epoch.metrics))
+        >>> history = tg.fit(training, (points, targets), epochs=3, callbacks=[show])
+        2 ['loss']
+    """
+
+    number: int
+    metrics: dict[str, float]
     training: TrainingGraph
     is_last: bool = field(default=False, repr=False)
 
     def stop(self) -> None:
-        """No epoch comes after this one."""
+        """No epoch comes after this one.
+
+        Example:
+            >>> history = tg.fit(
+            ...     training, (points, targets), epochs=9,
+            ...     callbacks=[lambda epoch: epoch.stop()],
+            ... )
+            >>> history.num_epochs
+            1
+        """
         self.is_last = True
 
 

@@ -53,9 +53,21 @@ def is_better(value: float, best: float, monitor: str, maximize: bool | None) ->
 class History:
     """Metrics by name, a number per epoch; ``pandas.DataFrame(history.metrics)``.
 
-    first_epoch: the number of the one that has the first of them. best_epoch: the
-    number of the one with the smallest ``monitor``, or the largest, of accuracies and
-    with maximize=True; None before there is a finite one.
+    fit() makes it, and notebooks show it as plot().
+
+    Args:
+        monitor: the metric by which epochs are compared.
+        first_epoch: the number of the first epoch.
+        maximize: is a larger one better? None: of those that end in "accuracy".
+
+    Attributes:
+        metrics: lists by name; NaN where an epoch does not have one.
+        best_epoch: the number of the best one; None before there is a finite one.
+
+    Example:
+        >>> history = tg.fit(training, (points, targets), epochs=3)
+        >>> len(history.metrics["loss"]), history.best_epoch
+        (3, 2)
     """
 
     def __init__(
@@ -69,16 +81,34 @@ class History:
 
     @property
     def num_epochs(self) -> int:
+        """How many there are."""
         return max(map(len, self.metrics.values()), default=0)
 
     @property
     def epochs_since_best(self) -> int:
+        """How many came after the best one."""
         last = self.first_epoch + self.num_epochs - 1
         best = self.first_epoch - 1 if self.best_epoch is None else self.best_epoch
         return last - best
 
     def add(self, metrics: dict[str, float]) -> bool:
-        """Appends an epoch's; returns whether it is the best one so far."""
+        """Appends those of an epoch, as fit() does.
+
+        Args:
+            metrics: numbers by name, the monitor's among them.
+
+        Returns:
+            Is it the best one so far?
+
+        Raises:
+            InvalidArgument: the monitor's is missing.
+            CallError: one is no number.
+
+        Example:
+            >>> history = tg.History("loss")
+            >>> history.add({"loss": 0.5}), history.add({"loss": 0.75})
+            (True, False)
+        """
         if self.monitor not in metrics:
             raise InvalidArgument(
                 f"[fit] there is no metric to monitor: expected one of "
@@ -99,7 +129,20 @@ class History:
 
     @checked
     def plot(self, axes: Any = None) -> Any:
-        """Draws all metrics with Matplotlib; returns the axes."""
+        """Draws all metrics, with Matplotlib.
+
+        Args:
+            axes: Matplotlib's, to draw on; None: new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ImportError: Matplotlib is not installed.
+
+        Example:
+            >>> picture = history.plot().figure  # doctest: +SKIP
+        """
         if axes is None:
             figure = importlib.import_module("matplotlib.figure").Figure
             axes = figure(figsize=(6, 3.5), layout="constrained").subplots()

@@ -45,10 +45,20 @@ def _flat(row: Row, measures: tuple[str, ...]) -> Row:
 class Scaling:
     """What a step will take on several ranks, each with a batch of the same size.
 
-    ``step_seconds`` are ``compute_seconds``, of one rank's units, and
-    ``wait_seconds``, for gradients of others; ``exchange_seconds`` are all
-    transfers, most of which hide behind units. ``efficiency`` is the speed of all
-    ranks, divided by that of as many without an exchange.
+    Report.scaling() and Profile.scaling() return it.
+
+    Args:
+        ranks: how many there are.
+        step_seconds: of a step: compute_seconds and wait_seconds.
+        compute_seconds: of one rank's units.
+        wait_seconds: in which a rank waits for gradients of others.
+        exchange_seconds: of all transfers, most of which hide behind units.
+        efficiency: the speed of all ranks, as a share of that of as many without an
+            exchange.
+
+    Example:
+        >>> tg.Scaling(2, 0.012, 0.01, 0.002, 0.006, 0.83).efficiency
+        0.83
     """
 
     ranks: int
@@ -90,12 +100,25 @@ class _Tables:
         sort_by: Literal["seconds", "flops", "bytes", "parameters"] | None = None,
         groups_blocks: bool = False,
     ) -> str:
-        """Returns the rows as aligned text.
+        """The rows as aligned text.
 
-        sort_by: the largest first; None: as the layers were declared.
-        groups_blocks: rows that do the same work and differ in the numbers of
-        their names alone become one, their sum: "block#.conv x 2". Raises
-        InvalidArgument for a report sorted by seconds, which nobody measured.
+        Args:
+            sort_by: what the first rows have most of; None: as the layers were
+                declared.
+            groups_blocks: rows that do the same work and differ in the numbers of
+                their names alone become one, their sum: "block#.conv x 2".
+
+        Returns:
+            Lines.
+
+        Raises:
+            InvalidArgument: another order, or that of seconds of a report, which
+                nobody measured.
+
+        Example:
+            >>> text = training.report().table(sort_by="flops")
+            >>> "fc" in text
+            True
         """
         return self._table(sort_by, groups_blocks)
 
@@ -103,11 +126,24 @@ class _Tables:
     def scaling(self, ranks: int, bandwidth: float, latency: float) -> Scaling:
         """Predicts a step of so many ranks, from the plan and a model of the link.
 
-        bandwidth: bytes per second that a rank sends and, at the same time,
-        receives. latency: seconds of a message of no bytes. A profile knows what
-        each unit took; a report takes the least that the device can do.
-        Raises InvalidArgument; StateError when the graph was compiled without a
-        collective and a hook.
+        A profile knows what each unit took; a report takes the least that the device
+        can do.
+
+        Args:
+            ranks: how many there are, 1 or more.
+            bandwidth: bytes per second that a rank sends and, at the same time,
+                receives.
+            latency: seconds of a message of no bytes.
+
+        Raises:
+            InvalidArgument: a number out of range.
+            StateError: the graph was compiled without a collective and on_bucket.
+
+        Example:
+            >>> training.compile("cpu", on_bucket=lambda index, values, names: None)
+            >>> report = training.report()
+            >>> report.scaling(ranks=4, bandwidth=1e9, latency=1e-5).ranks
+            4
         """
         return Scaling(**self._predict(ranks, bandwidth, latency))
 
@@ -115,18 +151,30 @@ class _Tables:
 class Report(_Tables):
     """What execute() will do; ``pandas.DataFrame(report.rows)`` works.
 
-    rows: a dict per layer. total: their sum. units: what the device runs as
-    one piece each, in order. memory: who has which bytes of the arena, from
-    unit ``first`` to unit ``last``. casts: between floats of 32 and 16 bits;
-    cast_units: those that are units of their own, the others being part of
-    what is before or behind them. buckets: of gradients, in the order in which
-    ranks send them: before which unit, and before which the sum is needed.
-    notes: sentences about what the device does otherwise than it was asked to,
-    and, among ranks, a last one about where their gradients are summed.
-    batch_plans: plans of smaller batches than the compiled one: how many
-    ``sizes`` have some, the ``bytes`` of the host that these take, as estimated,
-    the ``limit_bytes`` (``compile(batch_plans_bytes=...)``), and ``evictions``,
-    how many made room for others and are made anew when they are needed.
+    CompiledGraph.report() makes it. Prints as table().
+
+    Attributes:
+        rows: a dict for each layer.
+        total: their sum.
+        units: what the device runs as one piece each, in order.
+        memory: who has which bytes of the arena, from unit ``first`` to ``last``.
+        arena_bytes: bytes of the arena.
+        casts: how many there are between floats of 32 and 16 bits.
+        cast_units: those that are units of their own, the others being part of what
+            is before or behind them.
+        buckets: of gradients, in the order in which ranks send them: before which
+            unit, and before which the sum is needed.
+        notes: sentences about what the device does otherwise than it was asked to,
+            and, among ranks, a last one about where their gradients are summed.
+        batch_plans: of smaller batches than the compiled one: how many ``sizes`` have
+            plans, the ``bytes`` of the host that these take, as estimated, the
+            ``limit_bytes`` (``compile(batch_plans_bytes=...)``), and ``evictions``,
+            how many made room for others and are made anew when they are needed.
+
+    Example:
+        >>> report = training.report()
+        >>> [row["layer"] for row in report.rows]
+        ['fc', 'mean_squared_error']
     """
 
     measures = ("flops", "bytes")
@@ -156,7 +204,15 @@ class Report(_Tables):
             del unit["seconds"], unit["spread"], unit["share"], unit["start"]
 
     def svg(self) -> str:
-        """Returns the chart of memory: units across, the arena's bytes up."""
+        """The chart of memory: units across, the arena's bytes up.
+
+        Returns:
+            A picture as text, which notebooks show by themselves.
+
+        Example:
+            >>> training.report().svg().startswith("<svg ")
+            True
+        """
         return self._svg()
 
     def _repr_svg_(self) -> str:
@@ -164,19 +220,44 @@ class Report(_Tables):
 
     @checked
     def save_svg(self, path: str | os.PathLike[str]) -> None:
-        """Writes svg() to a file that browsers open. Raises FileError."""
+        """Writes svg() to a file that browsers open.
+
+        Args:
+            path: the file.
+
+        Raises:
+            FileError: it cannot be written.
+
+        Example:
+            >>> training.report().save_svg("memory.svg")
+        """
         write_text("save_svg", path, self.svg())
 
 
 class Profile(_Tables):
     """Measured runs; ``pandas.DataFrame(profile.rows)`` works.
 
-    Of several runs, seconds are the median and spreads the distance between the
-    quartiles. Shares are of the limit that ``peak_flops`` and ``peak_bandwidth``
-    (per second; measured on this device) set; None where that is not known. They
-    pass 1 where data stays in caches. ``exchange`` is what was done for other
-    ranks: gradients handed over ("send"), under way ("transfer"), waited for
-    ("wait").
+    CompiledGraph.profile() makes it. Prints as table().
+
+    Attributes:
+        rows: a dict for each layer: of several runs, seconds are the median and
+            spreads the distance between the quartiles. Shares are of the limit that
+            the peaks set, None where that is not known; they pass 1 where data stays
+            in caches.
+        total: their sum.
+        units: what the device runs as one piece each, in order.
+        runs: how many there were.
+        peak_flops: per second, measured on this device; None: not known.
+        peak_bandwidth: bytes per second, likewise.
+        exchange: what was done for other ranks: gradients handed over ("send"), under
+            way ("transfer"), waited for ("wait").
+
+    Example:
+        >>> data = {"x": points}, {"y": targets}
+        >>> execution = training.execute(*data, per_layer_profiling=True)
+        >>> profile = training.profile()
+        >>> profile.total["seconds"] > 0
+        True
     """
 
     measures = ("seconds", "spread", "flops", "bytes", "share")
@@ -203,13 +284,30 @@ class Profile(_Tables):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def trace(self) -> dict[str, Any]:
-        """Returns Chrome's trace: a track per phase, an event per unit; of ranks,
-        tracks of what is sent and waited for."""
+        """The runs in Chrome's format: a track for each phase, an event for each unit;
+        of ranks, tracks of what is sent and waited for.
+
+        Returns:
+            What save_trace() writes as JSON.
+
+        Example:
+            >>> sorted(profile.trace())
+            ['displayTimeUnit', 'traceEvents']
+        """
         trace: dict[str, Any] = json.loads(self._trace())
         return trace
 
     @checked
     def save_trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes trace() for Perfetto (ui.perfetto.dev) or chrome://tracing. Raises
-        FileError."""
+        """Writes trace() as JSON, for Perfetto (ui.perfetto.dev) or chrome://tracing.
+
+        Args:
+            path: the file.
+
+        Raises:
+            FileError: it cannot be written.
+
+        Example:
+            >>> profile.save_trace("step.json")
+        """
         write_text("save_trace", path, self._trace())

@@ -28,13 +28,29 @@ class _End:
 
 @checked
 def prefetch(batches: Iterable[Item], size: int = 2) -> Iterable[Item]:
-    """Goes through ``batches`` on a thread of its own, ``size`` ahead.
+    """Goes through batches on a thread of its own, ahead of who uses them.
 
     Each iteration starts a thread, which ends with the last batch, or after the
-    batch that it makes when the iteration is given up. What ``batches`` raises
-    is raised where the batch would have come. NumPy frees the GIL while it
-    works on large arrays, and so does execute(). Raises InvalidArgument,
-    CallError.
+    batch that it makes when the iteration is given up. NumPy frees the GIL while it
+    works on large arrays, and so does execute().
+
+    Args:
+        batches: an iterable of anything, such as batches for fit(). What it raises is
+            raised where the batch would have come.
+        size: how many wait to be used, 1 or more.
+
+    Returns:
+        An iterable of the same batches.
+
+    Raises:
+        CallError: no iterable, no number.
+        InvalidArgument: size below 1.
+
+    Example:
+        >>> def batches():
+        ...     for seed in range(4):
+        ...         yield points + seed, targets
+        >>> history = tg.fit(training, tg.prefetch(batches()))
     """
     require_count("prefetch", "size", size)
     return _Prefetch(iterable("prefetch", batches), size)

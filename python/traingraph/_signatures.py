@@ -13,20 +13,58 @@ import inspect
 import re
 from typing import Any
 
-__all__ = ["signatures_of", "text_signature"]
+__all__ = ["readable", "signatures_of", "text_signature"]
 
 _ANNOTATIONS_ARE_TEXT = __future__.annotations.compiler_flag
+# A case of an enumeration is what may be passed for it: its name.
+_CASE = re.compile(r"<\w+\.(\w+): -?\d+>")
+_SIGNATURE = re.compile(r"^((?:\d+\. )?\w*)\((.*)\)( -> .*)$", re.MULTILINE)
+_FOLDED = re.compile(r"(?<=\()\n((?:    .*\n)+)(?=\) -> )")
+_COMMA = re.compile(r"\[[^][]*(?:\[[^][]*(?:\[[^][]*\][^][]*)*\][^][]*)*\]|(, )")
+_MODULE = re.compile(r"\b(?:traingraph\.\w+|numpy\.typing|collections\.abc|typing)\.")
+LONGEST_LINE = 88
+
+
+def readable(doc: str) -> str:
+    """The same docstring with signatures as one writes them: names without their
+    module, an argument a line where there are many. signatures_of() reads it, too."""
+    head, mark, rest = doc.partition("Overloaded function.\n\n")
+    if not mark:
+        head, mark, rest = doc.partition("\n")
+        return _folded(head) + mark + rest
+    forms = re.split(r"\n\n(?=\d+\. \w+\(.*\) -> )", rest)
+    cleaned = [inspect.cleandoc(form).partition("\n") for form in forms]
+    texts = [_folded(line) + mark + text for line, mark, text in cleaned]
+    return head + mark + "\n\n".join(texts)
+
+
+def _folded(line: str) -> str:
+    line = _CASE.sub(r"'\1'", _MODULE.sub("", line))
+    line = line.replace("SupportsFloat | SupportsIndex", "float")
+    line = line.replace("SupportsInt | SupportsIndex", "int")
+    signature = _SIGNATURE.match(line)
+    if signature is None or len(line) <= LONGEST_LINE:
+        return line
+    name, arguments, result = signature.groups()
+    lines = _COMMA.sub(lambda at: ",\n    " if at[1] else at[0], arguments)
+    return f"{name}(\n    {lines},\n){result}"
+
+
+def _unfolded(doc: str) -> str:
+    def line(block: re.Match[str]) -> str:
+        return " ".join(block[1].split()).removesuffix(",")
+
+    return _FOLDED.sub(line, doc)
 
 
 def _lines(doc: str) -> list[str]:
     """One for each form of the call, as "(self: Graph, x: int = 1) -> Tensor"."""
-    first, _, rest = doc.partition("\n")
+    first, _, rest = _unfolded(doc).partition("\n")
     if rest.startswith("Overloaded function."):
         lines = re.findall(r"^\d+\. \w+(\(.*\) -> .*)", rest, re.MULTILINE)
     else:
         lines = re.findall(r"^\w*(\(.*\) -> .*)", first)
-    # A case of an enumeration is what may be passed for it: its name.
-    return [re.sub(r"<\w+\.(\w+): -?\d+>", r"'\1'", line) for line in lines]
+    return [_CASE.sub(r"'\1'", line) for line in lines]
 
 
 @functools.cache

@@ -27,6 +27,21 @@ class Error(Exception):
     """Base of all errors; carries the parts its message is built from.
 
     A part that does not apply is an empty string.
+
+    Args:
+        message: the whole sentence.
+        op: the op, as in ``convolution_2d``, or the call, as in ``execute``.
+        node: name of the layer, tensor or array.
+        expected: what would have been right.
+        got: what came.
+        hint: what to try.
+
+    Example:
+        >>> try:
+        ...     training.execute({"x": points[:, :3]}, {"y": targets})
+        ... except tg.Error as error:
+        ...     print(type(error).__name__, error.node, error.expected)
+        ShapeError x (8, 4)
     """
 
     op: str

@@ -6,6 +6,19 @@ Give them to :meth:`traingraph.Graph.node`, or chains of them to
 source has need not be given: ``FullyConnected(10)``, ``Convolution(8, 3)``. The
 first node makes the parameters then; until it does, ``layer.is_built`` is false
 and what has or lists parameters raises :class:`traingraph.StateError`.
+
+Example:
+    >>> image = tg.Tensor((64, 1, 8, 8), name="image")
+    >>> g = tg.Graph()
+    >>> g.sequence(
+    ...     image,
+    ...     tg.layers.Convolution(32, kernel_size=3),
+    ...     tg.layers.ReLU(),
+    ...     tg.layers.MaxPooling(2),
+    ...     tg.layers.Flatten(),
+    ...     tg.layers.FullyConnected(10),
+    ... ).shape
+    (64, 10)
 """
 
 from __future__ import annotations

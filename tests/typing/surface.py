@@ -106,4 +106,5 @@ def names(graph: tg.Graph, x: tg.Tensor) -> None:
     graph.ops.reduce(x, type="meen", axes=1)  # type: ignore[arg-type]
     graph.ops.unary(x, operation="sqroot")  # type: ignore[arg-type]
     graph.ops.pad(x, type="zeros", before=1, after=1)  # type: ignore[arg-type]
+    tg.ReductionType  # type: ignore[attr-defined]  # noqa: B018
     tg.losses.MeanSquaredError("average")  # type: ignore[call-overload]
