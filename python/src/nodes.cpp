@@ -297,19 +297,20 @@ void bind_filter(py::module_& m) {
                              "What it leaves for its gradient filter.");
   using One = const ImageNode&;
   using Several = const std::vector<ImageNode>&;
+  // The second form has the docstring of both.
   type.def("gradient_filter",
            py::overload_cast<One>(&FilterNode::gradient_filter, py::const_),
-           py::arg("source"), kNodeGradientDoc)
+           py::arg("source"))
       .def("gradient_filter",
            py::overload_cast<Several>(&FilterNode::gradient_filter, py::const_),
-           py::arg("sources"), kNodeGradientDoc)
+           py::arg("sources"), with_arguments(kNodeGradientDoc, {}).c_str())
       .def("gradient_filters",
            py::overload_cast<One>(&FilterNode::gradient_filters, py::const_),
-           py::arg("source"), kGradientsDoc)
+           py::arg("source"))
       .def(
           "gradient_filters",
           py::overload_cast<Several>(&FilterNode::gradient_filters, py::const_),
-          py::arg("sources"), kGradientsDoc)
+          py::arg("sources"), with_arguments(kGradientsDoc, {}).c_str())
       .def("training_graph", &training_graph,
            py::arg("source_gradient") = py::none(),
            py::arg("node_handler") = py::none(), kTrainingGraphDoc)

@@ -30,10 +30,10 @@ constexpr const char* kNodeConvolutionDoc = R"pbdoc(
 )pbdoc";
 
 constexpr const char* kConvolutionNodeDoc = R"pbdoc(
-    Convolution with the weights of a data source.
+    Convolution with the weights of a data source::
 
-    ``y[o, i, j] = bias[o] + sum over c, u, v of w[o, u, v, c] * x[c, i * stride
-    + u * dilation - top, j * stride + v * dilation - left]``.
+        y[o, i, j] = bias[o] + sum over c, u, v of w[o, u, v, c] *
+            x[c, i * stride + u * dilation - top, j * stride + v * dilation - left]
 
     Args:
         source: The image, (channels, height, width).
@@ -71,12 +71,13 @@ constexpr const char* kFullyConnectedNodeDoc = R"pbdoc(
 )pbdoc";
 
 constexpr const char* kTransposeNodeDoc = R"pbdoc(
-    The transpose of a convolution, which makes images larger.
+    The transpose of a convolution, which makes images larger::
 
-    ``y[o, i * stride + u * dilation - top, j * stride + v * dilation - left] +=
-    w[o, u, v, c] * x[c, i, j]``: the kernel as it is, not turned. A source of n
-    samples gives (n - 1) * stride + 1 + p * (k' - 1), p and k' as in
-    PaddingPolicy. There are no groups.
+        y[o, i * stride + u * dilation - top, j * stride + v * dilation - left] +=
+            w[o, u, v, c] * x[c, i, j]
+
+    The kernel is as it is, not turned. A source of n samples gives (n - 1) *
+    stride + 1 + p * (k' - 1), p and k' as in PaddingPolicy. There are no groups.
 
     Args:
         source: The image, (channels, height, width).

@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "calls.h"
 #include "casters.h"
+#include "docstrings.h"
 #include "op_docs.h"
 
 namespace traingraph::python {
@@ -176,7 +177,8 @@ constexpr const char* kOpsDoc = R"pbdoc(
         (8, 10)
 )pbdoc";
 
-/// In as many parts, too: the layer counts their lengths.
+/// In as many parts, too: the layer counts their lengths. The second form has
+/// the docstring of both.
 void bind_split(Handle<Ops>& ops) {
   const auto split = [](const Ops& self, const Tensor& x, const auto& parts,
                         std::int64_t axis) {
@@ -186,12 +188,13 @@ void bind_split(Handle<Ops>& ops) {
          "split",
          [split](const Ops& self, const Tensor& x, std::int64_t count,
                  std::int64_t axis) { return split(self, x, count, axis); },
-         py::arg("x"), whole("count"), whole("axis") = 1, kSplitDoc)
+         py::arg("x"), whole("count"), whole("axis") = 1)
       .def(
           "split",
           [split](const Ops& self, const Tensor& x, const Shape& lengths,
                   std::int64_t axis) { return split(self, x, lengths, axis); },
-          py::arg("x"), py::arg("lengths"), whole("axis") = 1, kSplitDoc);
+          py::arg("x"), py::arg("lengths"), whole("axis") = 1,
+          with_arguments(kSplitDoc, {}).c_str());
 }
 
 }  // namespace

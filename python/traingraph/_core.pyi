@@ -8693,9 +8693,11 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        A step of Adam with momentum m, velocity v and gradient g:
-        ``m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2;
-        parameter -= corrected_rate * m / (sqrt(v) + epsilon)``.
+        A step of Adam with momentum m, velocity v and gradient g::
+
+            m = beta1 * m + (1 - beta1) * g
+            v = beta2 * v + (1 - beta2) * g^2
+            parameter -= corrected_rate * m / (sqrt(v) + epsilon)
 
         Args:
             parameter: What is trained; written.
@@ -8866,10 +8868,9 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        The mean of each window of images.
+        The mean of each window of images. With W' as H'::
 
-        The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
-        stride) + 1`` rows, and as many columns by the same formula.
+            H' = floor((H + top + bottom - (KH - 1) * dilation - 1) / stride) + 1
 
         Args:
             x: Images, (N, C, H, W).
@@ -8949,13 +8950,14 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Batch normalization of channels, axis 1: ``y = gamma * (x - mean) /
-        sqrt(variance + epsilon) + beta``.
+        Batch normalization of channels, axis 1::
+
+            y = gamma * (x - mean) / sqrt(variance + epsilon) + beta
+            running = momentum * running + (1 - momentum) * batch
 
         In training, mean and (biased) variance are those of the batch, over all
-        axes but 1, and the running ones move: ``running = momentum * running +
-        (1 - momentum) * batch``, the variance by the batch's unbiased one. At
-        inference, and with ``training=False``, the running ones are used.
+        axes but 1, and the running ones move, the variance by the batch's unbiased
+        one. At inference, and with ``training=False``, the running ones are used.
 
         Args:
             x: (N, C, ...).
@@ -9427,13 +9429,15 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Convolution of images, in the sense of the field: cross-correlation.
+        Convolution of images, in the sense of the field: cross-correlation::
 
-        ``y[n, o, i, j] = bias[o] + sum over c, u, v of weights[o, c, u, v]
-        * x[n, c, i * stride + u * dilation - top, j * stride + v * dilation -
-        left]``, with zeros outside of the image and c running over the channels of
-        o's group. The result has ``floor((H + top + bottom - (KH - 1) * dilation -
-        1) / stride) + 1`` rows, and as many columns by the same formula.
+            y[n, o, i, j] = bias[o] + sum over c, u, v of weights[o, c, u, v] *
+                x[n, c, i * stride + u * dilation - top, j * stride + v * dilation - left]
+
+            H' = floor((H + top + bottom - (KH - 1) * dilation - 1) / stride) + 1
+
+        Outside of the image are zeros; c runs over the channels of o's group. W' is
+        as H'.
 
         Args:
             x: Images, (N, C, H, W).
@@ -10598,10 +10602,9 @@ class Ops:
     ) -> tuple[Tensor, Tensor]:
         """
         The largest sample of each window of images. Padding never wins; a window
-        of padding alone is an error.
+        of padding alone is an error. With W' as H'::
 
-        The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
-        stride) + 1`` rows, and as many columns by the same formula.
+            H' = floor((H + top + bottom - (KH - 1) * dilation - 1) / stride) + 1
 
         Args:
             x: Images, (N, C, H, W).
@@ -10852,9 +10855,12 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        A step of RMSProp with square average s and gradient g:
-        ``s = alpha * s + (1 - alpha) * g^2; parameter -= rate * g / (sqrt(s) +
-        epsilon)``, s less the square of the gradient's average when centered.
+        A step of RMSProp with square average s and gradient g::
+
+            s = alpha * s + (1 - alpha) * g^2
+            parameter -= rate * g / (sqrt(s) + epsilon)
+
+        When centered, the root is of s less the square of the gradient's average.
 
         Args:
             parameter: What is trained; written.
@@ -10906,8 +10912,9 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Layer, group and instance normalization: ``y = gamma * (x - mean) /
-        sqrt(variance + epsilon) + beta`` with statistics of each sample.
+        Layer, group and instance normalization, with statistics of each sample::
+
+            y = gamma * (x - mean) / sqrt(variance + epsilon) + beta
 
         Samples are the axes in front of ``axis``. With ``groups=0`` each has one
         mean and variance, over ``axis`` and all behind it: layer normalization.
@@ -11130,9 +11137,13 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        A step of stochastic gradient descent with momentum m and gradient g:
-        ``m = momentum_scale * m + rate * g; parameter -= m``. By Nesterov,
-        ``m = momentum_scale * m + g; parameter -= rate * (g + momentum_scale * m)``.
+        A step of stochastic gradient descent with momentum m and gradient g::
+
+            m = momentum_scale * m + rate * g
+            parameter -= m
+
+            m = momentum_scale * m + g  # by Nesterov
+            parameter -= rate * (g + momentum_scale * m)
 
         Args:
             parameter: What is trained; written.
@@ -11497,32 +11508,7 @@ class Ops:
             StateError: after the graph was compiled.
         """
     @typing.overload
-    def split(self, x: Tensor, count: int, axis: int = 1) -> list[Tensor]:
-        """
-        Cuts an axis into parts.
-
-        Args:
-            x: Of any shape and type.
-            count: Into how many parts, of ceil(size / count) elements; the last may be
-                smaller.
-            lengths: Or the sizes of the parts, which add up to the axis.
-            axis: Which one; from the end when negative.
-
-        Returns:
-            list[Tensor]: The parts, in their order.
-
-        Raises:
-            ShapeError: for lengths that do not add up.
-            InvalidArgument: for a count or an axis out of range.
-            StateError: after the graph was compiled.
-
-        Example:
-            >>> g, x = tg.Graph(), tg.Tensor((8, 7))
-            >>> [part.shape for part in g.ops.split(x, 2, axis=1)]
-            [(8, 4), (8, 3)]
-            >>> [part.shape for part in g.ops.split(x, lengths=(2, 5), axis=1)]
-            [(8, 2), (8, 5)]
-        """
+    def split(self, x: Tensor, count: int, axis: int = 1) -> list[Tensor]: ...
     @typing.overload
     def split(
         self, x: Tensor, lengths: collections.abc.Sequence[int] | int, axis: int = 1
@@ -13883,31 +13869,7 @@ class FilterNode:
     def __hash__(self) -> int: ...
     def __repr__(self) -> str: ...
     @typing.overload
-    def gradient_filter(self, source: ImageNode) -> GradientFilterNode:
-        """
-        The node that computes the gradient of this filter's source.
-
-        Args:
-            source: The gradient of this filter's result, of its size.
-            sources: A list of that one image.
-
-        Returns:
-            GradientFilterNode: Its result is the gradient of the source.
-
-        Raises:
-            UnsupportedError: for losses, gradient nodes and filters without a
-                derivative.
-            InvalidArgument: for filters of several sources, whose gradients only
-                gradient_filters() gives, and for a list of not one image.
-            ShapeError: for an image of another size than the result's.
-
-        Example:
-            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
-            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
-            >>> node = tg.nodes.ReLUNode(image).gradient_filter(above)
-            >>> node.class_name
-            'ReLUGradientNode'
-        """
+    def gradient_filter(self, source: ImageNode) -> GradientFilterNode: ...
     @typing.overload
     def gradient_filter(
         self, sources: collections.abc.Sequence[ImageNode]
@@ -13937,30 +13899,7 @@ class FilterNode:
             'ReLUGradientNode'
         """
     @typing.overload
-    def gradient_filters(self, source: ImageNode) -> list[GradientFilterNode]:
-        """
-        One gradient node for each source, in the order of the sources.
-
-        Args:
-            source: The gradient of this filter's result, of its size.
-            sources: A list of that one image.
-
-        Returns:
-            list[GradientFilterNode]: One for each of source_images.
-
-        Raises:
-            UnsupportedError: for losses, gradient nodes and filters without a
-                derivative.
-            InvalidArgument: for a list of not one image.
-            ShapeError: for an image of another size than the result's.
-
-        Example:
-            >>> x = tg.nodes.ImageNode("x", (4, 8, 8))
-            >>> y = tg.nodes.ImageNode("y", (4, 8, 8))
-            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
-            >>> len(tg.nodes.MultiplicationNode(x, y).gradient_filters(above))
-            2
-        """
+    def gradient_filters(self, source: ImageNode) -> list[GradientFilterNode]: ...
     @typing.overload
     def gradient_filters(
         self, sources: collections.abc.Sequence[ImageNode]
@@ -14193,10 +14132,10 @@ class NodeConvolutionDescriptor:
 
 class ConvolutionNode(TrainableNode):
     """
-    Convolution with the weights of a data source.
+    Convolution with the weights of a data source::
 
-    ``y[o, i, j] = bias[o] + sum over c, u, v of w[o, u, v, c] * x[c, i * stride
-    + u * dilation - top, j * stride + v * dilation - left]``.
+        y[o, i, j] = bias[o] + sum over c, u, v of w[o, u, v, c] *
+            x[c, i * stride + u * dilation - top, j * stride + v * dilation - left]
 
     Args:
         source: The image, (channels, height, width).
@@ -14251,12 +14190,13 @@ class FullyConnectedNode(TrainableNode):
 
 class ConvolutionTransposeNode(TrainableNode):
     """
-    The transpose of a convolution, which makes images larger.
+    The transpose of a convolution, which makes images larger::
 
-    ``y[o, i * stride + u * dilation - top, j * stride + v * dilation - left] +=
-    w[o, u, v, c] * x[c, i, j]``: the kernel as it is, not turned. A source of n
-    samples gives (n - 1) * stride + 1 + p * (k' - 1), p and k' as in
-    PaddingPolicy. There are no groups.
+        y[o, i * stride + u * dilation - top, j * stride + v * dilation - left] +=
+            w[o, u, v, c] * x[c, i, j]
+
+    The kernel is as it is, not turned. A source of n samples gives (n - 1) *
+    stride + 1 + p * (k' - 1), p and k' as in PaddingPolicy. There are no groups.
 
     Args:
         source: The image, (channels, height, width).

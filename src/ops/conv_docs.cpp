@@ -5,13 +5,15 @@ namespace traingraph {
 
 std::string document_convolution_2d() {
   return R"doc(
-    Convolution of images, in the sense of the field: cross-correlation.
+    Convolution of images, in the sense of the field: cross-correlation::
 
-    ``y[n, o, i, j] = bias[o] + sum over c, u, v of weights[o, c, u, v]
-    * x[n, c, i * stride + u * dilation - top, j * stride + v * dilation -
-    left]``, with zeros outside of the image and c running over the channels of
-    o's group. The result has ``floor((H + top + bottom - (KH - 1) * dilation -
-    1) / stride) + 1`` rows, and as many columns by the same formula.
+        y[n, o, i, j] = bias[o] + sum over c, u, v of weights[o, c, u, v] *
+            x[n, c, i * stride + u * dilation - top, j * stride + v * dilation - left]
+
+        H' = floor((H + top + bottom - (KH - 1) * dilation - 1) / stride) + 1
+
+    Outside of the image are zeros; c runs over the channels of o's group. W' is
+    as H'.
 
     Args:
         x: Images, (N, C, H, W).

@@ -5,13 +5,14 @@ namespace traingraph {
 
 std::string document_batch_norm() {
   return R"doc(
-    Batch normalization of channels, axis 1: ``y = gamma * (x - mean) /
-    sqrt(variance + epsilon) + beta``.
+    Batch normalization of channels, axis 1::
+
+        y = gamma * (x - mean) / sqrt(variance + epsilon) + beta
+        running = momentum * running + (1 - momentum) * batch
 
     In training, mean and (biased) variance are those of the batch, over all
-    axes but 1, and the running ones move: ``running = momentum * running +
-    (1 - momentum) * batch``, the variance by the batch's unbiased one. At
-    inference, and with ``training=False``, the running ones are used.
+    axes but 1, and the running ones move, the variance by the batch's unbiased
+    one. At inference, and with ``training=False``, the running ones are used.
 
     Args:
         x: (N, C, ...).
@@ -113,8 +114,9 @@ std::string document_batch_norm_gradient_apply() {
 
 std::string document_sample_norm() {
   return R"doc(
-    Layer, group and instance normalization: ``y = gamma * (x - mean) /
-    sqrt(variance + epsilon) + beta`` with statistics of each sample.
+    Layer, group and instance normalization, with statistics of each sample::
+
+        y = gamma * (x - mean) / sqrt(variance + epsilon) + beta
 
     Samples are the axes in front of ``axis``. With ``groups=0`` each has one
     mean and variance, over ``axis`` and all behind it: layer normalization.

@@ -6,10 +6,9 @@ namespace traingraph {
 std::string document_max_pool_2d() {
   return R"doc(
     The largest sample of each window of images. Padding never wins; a window
-    of padding alone is an error.
+    of padding alone is an error. With W' as H'::
 
-    The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
-    stride) + 1`` rows, and as many columns by the same formula.
+        H' = floor((H + top + bottom - (KH - 1) * dilation - 1) / stride) + 1
 
     Args:
         x: Images, (N, C, H, W).
@@ -36,10 +35,9 @@ std::string document_max_pool_2d_gradient() {
 
 std::string document_average_pool_2d() {
   return R"doc(
-    The mean of each window of images.
+    The mean of each window of images. With W' as H'::
 
-    The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
-    stride) + 1`` rows, and as many columns by the same formula.
+        H' = floor((H + top + bottom - (KH - 1) * dilation - 1) / stride) + 1
 
     Args:
         x: Images, (N, C, H, W).

@@ -19,9 +19,13 @@ constexpr const char* kUpdateInputs = R"doc(
 
 std::string document_sgd_update() {
   return R"doc(
-    A step of stochastic gradient descent with momentum m and gradient g:
-    ``m = momentum_scale * m + rate * g; parameter -= m``. By Nesterov,
-    ``m = momentum_scale * m + g; parameter -= rate * (g + momentum_scale * m)``.
+    A step of stochastic gradient descent with momentum m and gradient g::
+
+        m = momentum_scale * m + rate * g
+        parameter -= m
+
+        m = momentum_scale * m + g  # by Nesterov
+        parameter -= rate * (g + momentum_scale * m)
 
     Args:
         parameter: What is trained; written.
@@ -32,9 +36,11 @@ std::string document_sgd_update() {
 
 std::string document_adam_update() {
   return R"doc(
-    A step of Adam with momentum m, velocity v and gradient g:
-    ``m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2;
-    parameter -= corrected_rate * m / (sqrt(v) + epsilon)``.
+    A step of Adam with momentum m, velocity v and gradient g::
+
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g^2
+        parameter -= corrected_rate * m / (sqrt(v) + epsilon)
 
     Args:
         parameter: What is trained; written.
@@ -48,9 +54,12 @@ std::string document_adam_update() {
 
 std::string document_rmsprop_update() {
   return R"doc(
-    A step of RMSProp with square average s and gradient g:
-    ``s = alpha * s + (1 - alpha) * g^2; parameter -= rate * g / (sqrt(s) +
-    epsilon)``, s less the square of the gradient's average when centered.
+    A step of RMSProp with square average s and gradient g::
+
+        s = alpha * s + (1 - alpha) * g^2
+        parameter -= rate * g / (sqrt(s) + epsilon)
+
+    When centered, the root is of s less the square of the gradient's average.
 
     Args:
         parameter: What is trained; written.

@@ -320,5 +320,5 @@ def test_a_case_is_equal_to_its_name() -> None:
     assert not tensor.data_type != "int32"  # noqa: SIM202
     assert tensor.data_type == tg.DataType.int32 == int(tg.DataType.int32)
     assert tg.mlcompute.ReductionType.mean != tg.mlcompute.ReductionType.sum
-    assert tg.mlcompute.ReductionType.mean != None  # noqa: E711
+    assert tg.mlcompute.ReductionType.mean != None
     assert {tg.DataType.int32: "found"}[tensor.data_type] == "found"
