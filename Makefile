@@ -234,13 +234,11 @@ build/aarch64-packages/.ready: $(VENV)/.ready tools/requirements-test.txt
 
 # With the package that tests made, if there is one; else with one for this machine
 # alone, of which there is less to compile.
-ifneq ($(wildcard build/.installed),)
-demo: build/.demo
-else
-demo: build/.quick
-endif
-	set -e; for example in digits vision_transformer characters vector_quantization \
-	  filter_nodes; do \
+DEMO_PACKAGE := $(if $(wildcard build/.installed),build/.demo,build/.quick)
+EXAMPLES := digits vision_transformer characters vector_quantization filter_nodes
+
+demo: $(DEMO_PACKAGE)
+	set -e; for example in $(EXAMPLES); do \
 	  python examples/python/$$example.py; \
 	done
 
@@ -261,18 +259,33 @@ endif
 pythons: $(VENV)/.ready
 	python tools/check_pythons.py --quick $(PYTHONS)
 
-# Needs neither a compiler nor the library. Warnings (links that lead nowhere,
-# headers on no page) are errors; code blocks run in python-test.
-docs: $(DOCS_VENV)/.ready
+# Warnings (links that lead nowhere, headers on no page) are errors; code blocks run in
+# python-test. NOTEBOOKS=0 does not run the examples, and needs neither a compiler nor
+# the library: their pages are without outputs, the gallery without pictures.
+NOTEBOOKS ?= 1
+
+docs: $(DOCS_VENV)/.ready build/notebooks/.ready-$(NOTEBOOKS)
 	rm -rf build/docs
 	$(DOCS_VENV)/bin/sphinx-build --quiet --builder html --fail-on-warning \
 	  --keep-going --doctree-dir build/docs/doctrees docs build/docs/html
 	@echo "file://$(CURDIR)/build/docs/html/index.html"
 
-$(DOCS_VENV)/.ready: tools/requirements-docs.txt
+build/notebooks/.ready-0: $(DOCS_VENV)/.ready
+	$(DOCS_VENV)/bin/python tools/make_notebooks.py --no-run build/notebooks $(EXAMPLES)
+	rm -f $(@D)/.ready-1
+
+# With the package that `make demo` takes.
+build/notebooks/.ready-1: $(DEMO_PACKAGE) tools/make_notebooks.py \
+  tools/requirements-notebooks.txt $(wildcard examples/python/*.py)
+	pip install --quiet -r tools/requirements-notebooks.txt
+	python tools/make_notebooks.py build/notebooks $(EXAMPLES)
+	touch $@
+
+$(DOCS_VENV)/.ready: tools/requirements-docs.txt tools/requirements-notebooks.txt
 	$(PYTHON) -c 'import sys; sys.exit("Sphinx needs Python 3.11 or newer: make docs PYTHON=..." if sys.version_info < (3, 11) else 0)'
 	test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
-	$(DOCS_VENV)/bin/python -m pip install --quiet -r tools/requirements-docs.txt
+	$(DOCS_VENV)/bin/python -m pip install --quiet -r tools/requirements-docs.txt \
+	  -r tools/requirements-notebooks.txt
 	touch $@
 
 lint: $(VENV)/.lint check

@@ -30,22 +30,18 @@ PRECISIONS = ["float32", "fast", "mixed-bfloat16", "mixed-float16"]
 
 def digits(precision: str, epochs: int) -> float:
     example = importlib.import_module("digits")
-    train_images, test_images, train_labels, test_labels = example.load_data()
-    net = example.build("cpu", precision)
-    for epoch in range(epochs):
-        example.train_epoch(net, train_images, train_labels, epoch)
-    predicted = example.predict(net.inference, test_images)
-    return 100 * float(np.mean(predicted == test_labels.argmax(axis=1)))
+    train, test = example.load_data()
+    training = example.build("cpu", precision)
+    tg.fit(training, train, epochs=epochs, seed=example.SEED, progress=False)
+    return 100 * tg.evaluate(training, test, metrics=["accuracy"])["accuracy"]
 
 
 def vision_transformer(precision: str, epochs: int) -> float:
     example = importlib.import_module("vision_transformer")
-    train_images, test_images, train_labels, test_labels = example.load_data()
-    net = example.build("cpu", precision)
-    for epoch in range(epochs):
-        example.train_epoch(net, train_images, train_labels, epoch, epochs)
-    predicted = example.predict(net.inference, test_images)
-    return 100 * float(np.mean(predicted == test_labels.argmax(axis=1)))
+    train, test = example.load_data()
+    training = example.build("cpu", precision)
+    example.train(training, train, epochs, progress=False)
+    return 100 * tg.evaluate(training, test, metrics=["accuracy"])["accuracy"]
 
 
 def characters(precision: str, epochs: int) -> float:

@@ -38,6 +38,7 @@ extensions = [
     "autoapi.extension",
     "sphinx_copybutton",
     "cpp_reference",
+    "gallery",
 ]
 exclude_patterns = ["mlcompute/*.md"]
 default_role = "code"  # in docstrings
@@ -94,7 +95,11 @@ def include_root_page(_app: Sphinx, _page: str, source: list[str]) -> None:
 
     stub = re.fullmatch(r"```\{root\} (\S+)\n```\n", source[0])
     if stub:
-        source[0] = LINK.sub(from_here, (ROOT / stub[1]).read_text())
+        text = (ROOT / stub[1]).read_text()
+        if stub[1] == "README.md":  # index.md has its beginning
+            title = "# Install, and a first network\n\n"
+            text = title + text[text.index("## Install") :]
+        source[0] = LINK.sub(from_here, text)
 
 
 # Other libraries' types, and what a stub calls types of the package's inside.
@@ -160,17 +165,27 @@ def parse_sections(
 
 
 COLUMN = 90  # characters of a code block that the column of text has room for
+SMALL = 133  # in smaller type
 
 
-def mark_wide_blocks(_app: Sphinx, doctree: nodes.document) -> None:
-    """Printed reports are in smaller type: static/wide.css."""
+def mark_wide(_app: Sphinx, doctree: nodes.document) -> None:
+    """What static/wide.css fits into a column: printed reports, which are in smaller
+    type, messages in one line, which are broken, and tables of names in two or three
+    columns, whose cells are below each other on a phone."""
     for block in doctree.findall(nodes.literal_block):
-        if max(map(len, block.astext().splitlines()), default=0) > COLUMN:
-            block["classes"].append("wide")
+        width = max(map(len, block.astext().splitlines()), default=0)
+        if width > COLUMN:
+            block["classes"].append("wide" if width <= SMALL else "wrapped")
+    for table in doctree.findall(nodes.table):
+        columns = len(list(table.findall(nodes.colspec)))
+        cells = [len(entry.astext()) for entry in table.findall(nodes.entry)]
+        # Two such columns do not fit a phone.
+        if columns <= 3 and min(max(cells[0::columns]), max(cells[1::columns])) > 20:
+            table["classes"].append("stacked")
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("doctree-read", mark_wide_blocks)
+    app.connect("doctree-read", mark_wide)
     app.connect("source-read", include_root_page, priority=400)
     app.connect("source-read", mend_links)
     app.connect("autodoc-process-docstring", parse_sections, priority=400)

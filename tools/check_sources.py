@@ -28,7 +28,7 @@ FAMILIES = (
 # ... besides what serves several families.
 SHARED: dict[str, set[str]] = {
     "src/ops": {
-        "batch_rules", "cost", "op_info", "registry", "shape_rules", "window",
+        "batch_rules", "cost", "op_docs", "op_info", "registry", "shape_rules", "window",
     },
     "src/cpu/ops": set(),
     "metal/ops": {"table"},

@@ -73,6 +73,8 @@ def enum_body(match: re.Match[str]) -> str:
     """Members with their values, which pybind11-stubgen leaves out."""
     cases = getattr(importlib.import_module("traingraph._core"), match["name"])
     lines = [f"    {case.name} = {case.value}" for case in cases]
+    lines.append("    def __eq__(self, other: object, /) -> bool: ...")
+    lines.append("    def __ne__(self, other: object, /) -> bool: ...")
     lines.append("    def __str__(self) -> str: ...")
     if hasattr(cases, "dtype"):
         lines.append("    @property\n    def dtype(self) -> numpy.dtype[Any]: ...")

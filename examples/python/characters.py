@@ -21,6 +21,7 @@ import matplotlib as mpl
 import numpy as np
 
 import traingraph as tg
+from traingraph import layers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,50 +70,31 @@ def windows(indices: np.ndarray) -> Iterator[Window]:
 
 @dataclass
 class Network:
-    """Graph of one batch size and length; the layers' tensors may be shared."""
+    """Graph of one batch size and length."""
 
     graph: tg.Graph
     inputs: dict[str, tg.Tensor]
     outputs: dict[str, tg.Tensor]
-    embedding: tg.layers.Embedding
-    lstm: tg.layers.LSTM
-    dense: tg.layers.FullyConnected
 
 
-def build(
-    num_characters: int, streams: int, steps: int, other: Network | None = None
-) -> Network:
-    """With the parameters of the other network, if there is one."""
+def build(num_characters: int, streams: int, steps: int) -> Network:
     indices = tg.Tensor((streams, steps), np.int32, name="indices")
-    states = [
+    hidden, cell = (
         tg.Tensor((1, 1, streams, HIDDEN), name=name, batch_axis=2)
         for name in ("hidden", "cell")
-    ]
-    embedding = tg.layers.Embedding(
-        num_characters, WIDTH, weights=other and other.embedding.weights
-    )
-    lstm = tg.layers.LSTM(
-        WIDTH,
-        HIDDEN,
-        result_mode="output_and_states",
-        input_weights=other and other.lstm.input_weights,
-        hidden_weights=other and other.lstm.hidden_weights,
-        biases=other and other.lstm.biases,
-    )
-    dense = tg.layers.FullyConnected(
-        HIDDEN,
-        num_characters,
-        weights=other and other.dense.weights,
-        biases=other and other.dense.biases,
     )
     graph = tg.Graph()
-    x = graph.node(embedding, indices)
-    h = graph.node(lstm, [x, *states])
+    x = graph.node(layers.Embedding(num_characters, WIDTH, name="embedding"), indices)
+    lstm = layers.LSTM(HIDDEN, result_mode="output_and_states", name="lstm")
+    h = graph.node(lstm, [x, hidden, cell])
     _, last_hidden, last_cell = graph.result_tensors(lstm)
-    logits = graph.node(dense, graph.ops.reshape(h, shape=(streams * steps, HIDDEN)))
-    inputs = {"indices": indices, "hidden": states[0], "cell": states[1]}
-    outputs = {"logits": logits, "hidden": last_hidden, "cell": last_cell}
-    return Network(graph, inputs, outputs, embedding, lstm, dense)
+    dense = layers.FullyConnected(num_characters, name="dense")
+    logits = graph.node(dense, h.reshape(streams * steps, HIDDEN))
+    return Network(
+        graph,
+        {"indices": indices, "hidden": hidden, "cell": cell},
+        {"logits": logits, "hidden": last_hidden, "cell": last_cell},
+    )
 
 
 def first_states(streams: int) -> dict[str, np.ndarray]:
@@ -126,19 +108,18 @@ class Writer:
     def __init__(
         self, num_characters: int, device: str, precision: str = "float32"
     ) -> None:
-        self.net = build(num_characters, STREAMS, WINDOW)
+        net = build(num_characters, STREAMS, WINDOW)
         label = tg.Tensor((STREAMS * WINDOW,), np.int32, name="label")
         self.training = tg.TrainingGraph(
-            [self.net.graph],
-            loss=tg.losses.SoftmaxCrossEntropy(),
-            optimizer=tg.optimizers.Adam(LEARNING_RATE),
+            [net.graph],
+            tg.losses.SoftmaxCrossEntropy(),
+            tg.optimizers.Adam(LEARNING_RATE),
         )
-        self.training.add_inputs(self.net.inputs, loss_labels={"label": label})
-        states = {name: self.net.outputs[name] for name in ("hidden", "cell")}
-        self.training.add_outputs(states)
+        self.training.add_inputs(net.inputs, {"label": label})
+        self.training.add_outputs({k: net.outputs[k] for k in ("hidden", "cell")})
         self.training.compile(device, precision=precision)
 
-        one = build(num_characters, 1, 1, self.net)
+        one = build(num_characters, 1, 1)
         self.inference = tg.InferenceGraph([one.graph])
         self.inference.add_inputs(one.inputs)
         self.inference.add_outputs(one.outputs)
@@ -150,21 +131,21 @@ class Writer:
 
     def loss(self, window: Window, *, trains: bool) -> float:
         """In nats per character. The states go on to the next window."""
-        inputs = {"indices": window[0], **self.states}
-        labels = {"label": window[1].reshape(-1)}
-        if trains:
-            run = self.training.execute(inputs, labels)
-        else:
-            run = self.training.execute_forward(
-                inputs, labels, forward_for_inference=True
-            )
-        result = run.result()
+        result = self.training.execute(
+            {"indices": window[0], **self.states},
+            {"label": window[1].reshape(-1)},
+            forward_for_inference=not trains,
+        ).result()
         self.states = result.outputs
         return result.loss
 
     def set_learning_rate(self, rate: float) -> None:
-        assert self.training.optimizer is not None
         self.training.optimizer.learning_rate = rate
+
+    def first_states(self) -> dict[str, np.ndarray]:
+        """Of one stream, which is read with what was learned so far."""
+        self.inference.load_state_dict(self.training.state_dict())
+        return first_states(1)
 
     def read(self, index: int, states: dict[str, np.ndarray]) -> np.ndarray:
         """Logits of the character after this one; the states are changed."""
@@ -175,7 +156,7 @@ class Writer:
 
     def surprise(self, indices: np.ndarray) -> np.ndarray:
         """Bits of each character but the first, given those before it."""
-        states = first_states(1)
+        states = self.first_states()
         bits = []
         for now, following in itertools.pairwise(indices):
             logits = self.read(now, states).astype(np.float64)
@@ -185,7 +166,7 @@ class Writer:
     def write(self, alphabet: str, start: str, length: int, heat: float = 0.7) -> str:
         """Goes on from `start`; less heat makes likely characters likelier."""
         random = np.random.default_rng(SEED)
-        states = first_states(1)
+        states = self.first_states()
         for character in start:
             logits = self.read(alphabet.index(character), states)
         text = start
@@ -201,25 +182,26 @@ class Writer:
 class TorchWriter:
     """The same in PyTorch, from the same first values."""
 
-    def __init__(self, net: Network) -> None:
+    def __init__(self, training: tg.TrainingGraph) -> None:
         import torch  # noqa: PLC0415 - optional, and only --torch waits for it
 
         self.torch = torch
-        num_characters = net.embedding.weights.shape[0]
+        state = training.state_dict()
+        num_characters = len(state["dense.biases"])
         self.embedding = torch.nn.Embedding(num_characters, WIDTH)
         self.lstm = torch.nn.LSTM(WIDTH, HIDDEN, batch_first=True)
         self.dense = torch.nn.Linear(HIDDEN, num_characters)
         first_values = {
-            self.embedding.weight: net.embedding.weights,
-            self.lstm.weight_ih_l0: net.lstm.input_weights[0],
-            self.lstm.weight_hh_l0: net.lstm.hidden_weights[0],
-            self.lstm.bias_ih_l0: net.lstm.biases[0],
-            self.dense.weight: net.dense.weights,
-            self.dense.bias: net.dense.biases,
+            self.embedding.weight: "embedding.weights",
+            self.lstm.weight_ih_l0: "lstm.input_weights",
+            self.lstm.weight_hh_l0: "lstm.hidden_weights",
+            self.lstm.bias_ih_l0: "lstm.biases",
+            self.dense.weight: "dense.weights",
+            self.dense.bias: "dense.biases",
         }
         with torch.no_grad():
-            for parameter, tensor in first_values.items():
-                parameter.copy_(torch.from_numpy(tensor.numpy()))
+            for parameter, name in first_values.items():
+                parameter.copy_(torch.from_numpy(state[name]))
             # PyTorch adds two biases where one does.
             self.lstm.bias_hh_l0.zero_().requires_grad_(requires_grad=False)
         self.optimizer = torch.optim.Adam(first_values, LEARNING_RATE)
@@ -338,7 +320,7 @@ def main() -> None:
     tg.set_seed(SEED)
     writer = Writer(len(text.alphabet), options.device, options.precision)
     print(writer.training.memory)
-    twin = TorchWriter(writer.net) if options.torch else None
+    twin = TorchWriter(writer.training) if options.torch else None
     histories = {"traingraph": train(writer, text, options.epochs, print)}
     if twin is not None:
         histories["PyTorch"] = train(twin, text, options.epochs, print)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Trains a convolutional network on scikit-learn's handwritten digits.
 
-1,797 real scans of 8x8 pixels, a fixed 80/20 split. Writes a picture of the
-run and a checkpoint from which `--resume` continues bit-exactly.
+1,797 real scans of 8x8 pixels, a fixed 80/20 split. Writes pictures of the run and
+of what lies where in memory during a step, and a checkpoint from which `--resume`
+continues bit-exactly.
 """
 
 from __future__ import annotations
@@ -10,79 +11,49 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from scans import BATCH, load_data, plot, predict
-from tqdm import tqdm
+from scans import BATCH, load_data, plot
 
 import traingraph as tg
+from traingraph import layers
 
 SEED = 1
-LEARNING_RATE = 2e-3
-
-
-@dataclass
-class Network:
-    """The graph's two faces, which share parameters."""
-
-    training: tg.TrainingGraph
-    inference: tg.InferenceGraph
-    optimizer: tg.optimizers.Adam
+STEPS = 23  # of an epoch
 
 
 def build(
-    device: str,
-    precision: str = "float32",
-    collective: tg.Collective | None = None,
-) -> Network:
+    device: str, precision: str = "float32", collective: tg.Collective | None = None
+) -> tg.TrainingGraph:
     image = tg.Tensor((BATCH, 1, 8, 8), name="image")
     label = tg.Tensor((BATCH, 10), name="label")
-    # 23 steps an epoch: statistics that forget faster than the default's 0.99.
-    norms = [
-        tg.layers.BatchNormalization(c, momentum=0.9, name=f"norm{c}") for c in (32, 64)
-    ]
     graph = tg.Graph()
-    h = graph.node(tg.layers.Convolution(1, 32, kernel_size=3, name="conv1"), image)
-    h = graph.node(norms[0], h)
-    h = graph.node(tg.layers.ReLU(), h)
-    h = graph.node(tg.layers.MaxPooling(2), h)
-    h = graph.node(tg.layers.Convolution(32, 64, kernel_size=3, name="conv2"), h)
-    h = graph.node(norms[1], h)
-    h = graph.node(tg.layers.ReLU(), h)
-    h = graph.node(tg.layers.MaxPooling(2), h)
-    h = graph.ops.reshape(h, shape=(BATCH, -1))
-    h = graph.node(tg.layers.Dropout(0.25), h)
-    h = graph.node(tg.layers.FullyConnected(256, 128, name="hidden"), h)
-    h = graph.node(tg.layers.ReLU(), h)
-    logits = graph.node(tg.layers.FullyConnected(128, 10, name="classes"), h)
-
-    optimizer = tg.optimizers.Adam(LEARNING_RATE)
-    training = tg.TrainingGraph(
-        [graph], loss=tg.losses.SoftmaxCrossEntropy(), optimizer=optimizer
+    logits = graph.sequence(
+        image,
+        layers.Convolution(32, kernel_size=3, name="conv1"),
+        # Few steps an epoch: statistics that forget faster than the default's 0.99.
+        layers.BatchNormalization(momentum=0.9, name="norm32"),
+        layers.ReLU(),
+        layers.MaxPooling(2),
+        layers.Convolution(64, kernel_size=3, name="conv2"),
+        layers.BatchNormalization(momentum=0.9, name="norm64"),
+        layers.ReLU(),
+        layers.MaxPooling(2),
+        layers.Flatten(),
+        layers.Dropout(0.25),
+        layers.FullyConnected(128, name="hidden"),
+        layers.ReLU(),
+        layers.FullyConnected(10, name="classes"),
     )
-    training.add_inputs({"image": image}, loss_labels={"label": label})
-    training.compile(device=device, precision=precision, collective=collective)
-    inference = tg.InferenceGraph([graph])
-    inference.add_inputs({"image": image})
-    inference.add_outputs({"logits": logits})
-    inference.compile(device=device, precision=precision)
-    return Network(training, inference, optimizer)
-
-
-def train_epoch(
-    net: Network, images: np.ndarray, labels: np.ndarray, epoch: int
-) -> float:
-    """One pass over the shuffled data; the mean loss per sample."""
-    net.optimizer.learning_rate = LEARNING_RATE * 0.93**epoch
-    order = np.random.default_rng((SEED, epoch)).permutation(len(images))
-    total = 0.0
-    for start in range(0, len(order), BATCH):
-        batch = order[start : start + BATCH]
-        run = net.training.execute({"image": images[batch]}, {"label": labels[batch]})
-        total += run.result().loss * len(batch)
-    return total / len(order)
+    adam = tg.optimizers.Adam()
+    adam.schedule = tg.optimizers.Schedule.exponential(
+        2e-3, 0.93, STEPS, staircase=True
+    )
+    training = tg.TrainingGraph([graph], tg.losses.SoftmaxCrossEntropy(), adam)
+    training.add_inputs({"image": image}, {"label": label})
+    training.add_outputs({"logits": logits})
+    training.compile(device, precision=precision, collective=collective)
+    return training
 
 
 def main() -> None:
@@ -96,43 +67,39 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     checkpoint = options.out / "digits.safetensors"
 
-    train_images, test_images, train_labels, test_labels = load_data()
-    truth = test_labels.argmax(axis=1)
+    data, test = load_data()
     tg.set_seed(SEED)
-    net = build(options.device, options.precision)
-    history: dict[str, list[float]] = {"loss": [], "accuracy": []}
+    training = build(options.device, options.precision)
+    metrics: dict[str, list[float]] = {}
     if options.resume:
-        history = json.loads(net.training.restore(checkpoint).metadata["history"])
-    print(net.training.memory)
-    predicted_bytes = net.training.memory.total_bytes(with_step=True)
-    predicted_bytes += net.inference.memory.total_bytes(
-        with_step=False, with_inference=True
-    )
+        metrics = json.loads(training.restore(checkpoint).metadata["metrics"])
+    print(training.memory)
+    bytes_predicted = training.memory.total_bytes(with_step=True, with_inference=True)
 
-    seconds, first = 0.0, len(history["loss"])
-    progress = tqdm(range(first, first + options.epochs), unit="epoch")
-    for epoch in progress:
-        start = time.perf_counter()
-        loss = train_epoch(net, train_images, train_labels, epoch)
-        seconds += time.perf_counter() - start
-        predicted = predict(net.inference, test_images)
-        accuracy = 100 * float(np.mean(predicted == truth))
-        history["loss"].append(loss)
-        history["accuracy"].append(accuracy)
-        progress.write(
-            f"epoch {epoch + 1:3d}  loss {loss:.5f}  held-out {accuracy:.2f} %"
-        )
-
-    net.training.save(checkpoint, metadata={"history": json.dumps(history)})
-    plot(options.out / "digits.png", history, test_images, truth, predicted)
-    steps = options.epochs * -(-len(train_images) // BATCH)
-    allocated = (
-        net.training.memory.allocated_bytes + net.inference.memory.allocated_bytes
+    first, start = len(metrics.get("loss", [])), time.perf_counter()
+    history = tg.fit(
+        training,
+        data,
+        first_epoch=first,
+        epochs=first + options.epochs,
+        seed=SEED,
+        validation=test,
+        metrics=["accuracy"],
     )
+    seconds = time.perf_counter() - start
+
+    metrics = {k: metrics.get(k, []) + v for k, v in history.metrics.items()}
+    training.save(checkpoint, metadata={"metrics": json.dumps(metrics)})
+    predicted = tg.predict(training, test[0])["logits"].argmax(axis=1)
+    plot(options.out / "digits.png", metrics, test, predicted)
+    training.report().save_svg(options.out / "digits_memory.svg")
     print(f"wrote {checkpoint} and {options.out / 'digits.png'}")
-    print(f"held-out accuracy: {accuracy:.2f} %")
-    print(f"steps per second: {steps / seconds:.0f}")
-    print(f"device bytes: {predicted_bytes} predicted, {allocated} allocated")
+    print(f"held-out accuracy: {100 * metrics['validation_accuracy'][-1]:.2f} %")
+    print(f"steps per second: {options.epochs * STEPS / seconds:.0f}")
+    print(
+        f"device bytes: {bytes_predicted} predicted, "
+        f"{training.memory.allocated_bytes} allocated"
+    )
 
 
 if __name__ == "__main__":

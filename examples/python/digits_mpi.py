@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The digits network on several processes, each with its part of every batch.
+"""The digits network on several processes, each with its part of the scans.
 
     pip install mpich
     mpiexec -n 2 python examples/python/digits_mpi.py
@@ -12,30 +12,10 @@ from __future__ import annotations
 import argparse
 import time
 
-import numpy as np
-from digits import LEARNING_RATE, SEED, Network, build
-from scans import BATCH, load_data, predict
+from digits import SEED, STEPS, build
+from scans import BATCH, load_data
 
 import traingraph as tg
-
-
-def train_epoch(
-    net: Network,
-    ranks: tg.Collective,
-    images: np.ndarray,
-    labels: np.ndarray,
-    epoch: int,
-) -> None:
-    """One pass over the shuffled data, which all ranks shuffle alike."""
-    net.optimizer.learning_rate = LEARNING_RATE * 0.93**epoch
-    order = np.random.default_rng((SEED, epoch)).permutation(len(images))
-    for start in range(0, len(order), BATCH):
-        # The last batch may be cut into parts of several sizes: gradients count by
-        # samples.
-        parts = np.array_split(order[start : start + BATCH], ranks.size)
-        own = parts[ranks.rank]
-        net.training.execute({"image": images[own]}, {"label": labels[own]})
-    net.training.synchronize()
 
 
 def main() -> None:
@@ -45,21 +25,28 @@ def main() -> None:
     options = parser.parse_args()
 
     ranks = tg.mpi_collective()
-    train_images, test_images, train_labels, test_labels = load_data()
+    (images, labels), test = load_data()
+    # As many for each rank: all do the same number of steps.
+    count = len(images) // ranks.size
+    own = slice(ranks.rank * count, (ranks.rank + 1) * count)
     tg.set_seed(SEED)
-    net = build(options.device, collective=ranks)
+    training = build(options.device, collective=ranks)
     start = time.perf_counter()
-    for epoch in range(options.epochs):
-        train_epoch(net, ranks, train_images, train_labels, epoch)
+    tg.fit(
+        training,
+        (images[own], labels[own]),
+        batch_size=BATCH // ranks.size,
+        epochs=options.epochs,
+        seed=SEED,
+        progress=ranks.rank == 0,
+    )
     seconds = time.perf_counter() - start
     if ranks.rank != 0:
         return
-    predicted = predict(net.inference, test_images)
-    accuracy = 100 * float(np.mean(predicted == test_labels.argmax(axis=1)))
-    steps = options.epochs * -(-len(train_images) // BATCH)
+    accuracy = tg.evaluate(training, test, metrics=["accuracy"])["accuracy"]
     print(f"{ranks.size} ranks, {tg.num_threads()} threads each")
-    print(f"held-out accuracy: {accuracy:.2f} %")
-    print(f"steps per second: {steps / seconds:.0f}")
+    print(f"held-out accuracy: {100 * accuracy:.2f} %")
+    print(f"steps per second: {options.epochs * STEPS / seconds:.0f}")
 
 
 if __name__ == "__main__":

@@ -15,26 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
+from scans import BATCH, load_data
 
 import traingraph as tg
 from traingraph import nodes
 
-BATCH = 64
 SEED = 1
 LEARNING_RATE = 2e-3
 CLASSES = 10
-
-
-def load_data() -> tuple[np.ndarray, ...]:
-    """Images (n, 1, 8, 8) in [0, 1] and one-hot labels (n, 10, 1, 1)."""
-    digits = load_digits()
-    images = (digits.images / 16).astype(np.float32)[:, None]
-    labels = np.eye(CLASSES, dtype=np.float32)[digits.target][:, :, None, None]
-    return train_test_split(
-        images, labels, test_size=0.2, random_state=0, stratify=digits.target
-    )
 
 
 def make_weights(
@@ -121,14 +109,12 @@ def train_epoch(
 ) -> float:
     """The mean loss. Runs are enqueued ahead; the last one is waited for."""
     order = np.random.default_rng((SEED, epoch)).permutation(len(images))
-    runs = []
-    for begin in range(0, len(order), BATCH):
-        rows = order[begin : begin + BATCH]
-        runs.append(
-            graph.execute(
-                {"image": images[rows], "labels": labels[rows]}, batch_size=len(rows)
-            )
+    runs = [
+        graph.execute(
+            {"image": images[rows], "labels": labels[rows]}, batch_size=len(rows)
         )
+        for rows in np.split(order, range(BATCH, len(order), BATCH))
+    ]
     losses = [run.result().output("loss") for run in runs]
     return float(np.concatenate(losses).mean())
 
@@ -149,8 +135,8 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
-    train_images, test_images, train_labels, test_labels = load_data()
-    truth = test_labels.argmax(axis=1)[:, 0, 0]
+    (images, labels), (test_images, test_labels) = load_data()
+    labels, truth = labels[:, :, None, None], test_labels.argmax(axis=1)
     net = build(np.random.default_rng(SEED), tg.optimizers.Adam(LEARNING_RATE))
     ends = walk_backward(net)
     training = make_training_graph(ends, options.device)
@@ -159,7 +145,7 @@ def main() -> None:
 
     start = time.perf_counter()
     for epoch in range(options.epochs):
-        loss = train_epoch(training, train_images, train_labels, epoch)
+        loss = train_epoch(training, images, labels, epoch)
         for data in net.weights:
             trained = training.weights(data)
             data.weights, data.bias_terms = trained["weights"], trained["biases"]

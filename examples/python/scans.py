@@ -19,49 +19,36 @@ from matplotlib import pyplot as plt
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import traingraph as tg
-
 BATCH = 64
 
+Scans = tuple[np.ndarray, np.ndarray]
 
-def load_data() -> tuple[np.ndarray, ...]:
-    """Images (n, 1, 8, 8) in [0, 1] and one-hot labels (n, 10): train, test."""
+
+def load_data() -> tuple[Scans, Scans]:
+    """Images (n, 1, 8, 8) in [0, 1] and one-hot labels (n, 10), to train and to test."""
     digits = load_digits()
     images = (digits.images / 16).astype(np.float32)[:, None]
     labels = np.eye(10, dtype=np.float32)[digits.target]
-    return train_test_split(
+    x, test_x, y, test_y = train_test_split(
         images, labels, test_size=0.2, random_state=0, stratify=digits.target
     )
-
-
-def predict(inference: tg.InferenceGraph, images: np.ndarray) -> np.ndarray:
-    """The class of each image, from a graph of `image` to `logits`."""
-    classes = []
-    for start in range(0, len(images), BATCH):
-        batch = images[start : start + BATCH]
-        run = inference.execute({"image": batch})
-        classes.append(run.result().outputs["logits"].argmax(axis=1))
-    return np.concatenate(classes)
+    return (x, y), (test_x, test_y)
 
 
 def plot(
-    path: Path,
-    history: dict[str, list[float]],
-    images: np.ndarray,
-    truth: np.ndarray,
-    predicted: np.ndarray,
+    path: Path, metrics: dict[str, list[float]], test: Scans, predicted: np.ndarray
 ) -> None:
     """Loss and accuracy of each epoch, and eight scans that were misread."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 6), gridspec_kw={"bottom": 0.35})
-    epochs = np.arange(1, len(history["loss"]) + 1)
-    axes[0].semilogy(epochs, history["loss"])
+    epochs = np.arange(1, len(metrics["loss"]) + 1)
+    axes[0].semilogy(epochs, metrics["loss"])
     axes[0].set(title="training loss", xlabel="epoch")
-    axes[1].plot(epochs, history["accuracy"])
+    axes[1].plot(epochs, 100 * np.array(metrics["validation_accuracy"]))
     axes[1].set(title="held-out accuracy (%)", xlabel="epoch", ylim=(80, 100))
-    wrong = np.flatnonzero(predicted != truth)[:8]
-    for i, sample in enumerate(wrong):
+    truth = test[1].argmax(axis=1)
+    for i, sample in enumerate(np.flatnonzero(predicted != truth)[:8]):
         axis = figure.add_axes((0.05 + 0.115 * i, 0.04, 0.1, 0.16))
-        axis.imshow(images[sample, 0], cmap="gray_r")
+        axis.imshow(test[0][sample, 0], cmap="gray_r")
         axis.set_title(f"{truth[sample]}, not {predicted[sample]}", fontsize=9)
         axis.axis("off")
     figure.savefig(path, dpi=120)

@@ -22,6 +22,7 @@ import numpy as np
 from scans import load_data
 
 import traingraph as tg
+from traingraph import layers
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -84,9 +85,7 @@ class Network:
         self.encoder = tg.TrainingGraph([encoder], optimizer=adam)
         self.encoder.add_inputs({"image": image})
         self.encoder.add_outputs({"z": z})
-        self.decoder = tg.TrainingGraph(
-            [decoder], loss=tg.losses.MeanSquaredError(), optimizer=adam
-        )
+        self.decoder = tg.TrainingGraph([decoder], tg.losses.MeanSquaredError(), adam)
         self.decoder.add_inputs({"z": z, "codes": codes}, {"wanted": wanted})
         self.decoder.add_outputs({"image": result})
         self.decoder.stop_gradient([difference])
@@ -116,29 +115,28 @@ class Network:
 
     def read(self, images: np.ndarray) -> np.ndarray:
         """The codes of the images."""
-        run = self.to_z.execute({"image": images})
-        return self.codebook.codes(run.result().outputs["z"])
+        return self.codebook.codes(tg.predict(self.to_z, images)["z"])
 
     def write(self, codes: np.ndarray) -> np.ndarray:
         # The decoder's z is there for its gradient: z + (codes - z).
-        data = {"z": codes, "codes": codes}
-        run = self.to_image.execute(data)
-        return run.result().outputs["image"]
+        return tg.predict(self.to_image, {"z": codes, "codes": codes})["image"]
 
     def reconstruct(self, images: np.ndarray) -> np.ndarray:
-        batches = [images[i : i + BATCH] for i in range(0, len(images), BATCH)]
-        return np.concatenate([self.write(self.read(batch)) for batch in batches])
+        return self.write(self.read(images))
 
 
 def build_encoder(image: tg.Tensor) -> tuple[tg.Graph, tg.Tensor]:
     """(N, 1, 8, 8) -> (N, WIDTH, 2, 2)."""
     graph = tg.Graph()
-    h = graph.node(tg.layers.Convolution(1, 32, kernel_size=3, padding="same"), image)
-    h = graph.node(tg.layers.ReLU(), h)
-    h = graph.node(tg.layers.MaxPooling(2), h)
-    h = graph.node(tg.layers.Convolution(32, 64, kernel_size=3, padding="same"), h)
-    h = graph.node(tg.layers.ReLU(), h)
-    return graph, graph.node(tg.layers.Convolution(64, WIDTH, 2, strides=2), h)
+    return graph, graph.sequence(
+        image,
+        layers.Convolution(32, kernel_size=3),
+        layers.ReLU(),
+        layers.MaxPooling(2),
+        layers.Convolution(64, kernel_size=3),
+        layers.ReLU(),
+        layers.Convolution(WIDTH, kernel_size=2, strides=2),
+    )
 
 
 def build_decoder(
@@ -149,14 +147,17 @@ def build_decoder(
     # Draws z to the codes.
     graph.node(tg.losses.MeanSquaredError(weight=0.25), z, loss_labels=[codes])
     # The codes in value, z for the gradient, which does not pass the difference.
-    difference = graph.ops.binary(codes, z, operation="subtract")
-    h = graph.ops.binary(z, difference, operation="add")
-    h = graph.ops.reshape(h, shape=(BATCH, 4 * WIDTH))
-    h = graph.node(tg.layers.FullyConnected(4 * WIDTH, 128), h)
-    h = graph.node(tg.layers.ReLU(), h)
-    h = graph.node(tg.layers.FullyConnected(128, 64), h)
-    h = graph.node(tg.layers.Sigmoid(), h)
-    return graph, difference, graph.ops.reshape(h, shape=(BATCH, 1, 8, 8))
+    difference = graph.node(layers.Arithmetic("subtract"), [codes, z])
+    image = graph.sequence(
+        graph.node(layers.Arithmetic("add"), [z, difference]),
+        layers.Flatten(),
+        layers.FullyConnected(128),
+        layers.ReLU(),
+        layers.FullyConnected(64),
+        layers.Sigmoid(),
+        layers.Reshape((BATCH, 1, 8, 8)),
+    )
+    return graph, difference, image
 
 
 def train_epoch(net: Network, images: np.ndarray, epoch: int) -> float:
@@ -208,7 +209,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
-    train, test, _, _ = load_data()
+    (train, _), (test, _) = load_data()
     tg.set_seed(SEED)
     net = Network(options.device)
     history: dict[str, list[float]] = {"training": [], "held out": []}

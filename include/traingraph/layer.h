@@ -48,6 +48,14 @@ class TRAINGRAPH_API Layer {
   /// float32. Read by compile(). Throws DTypeError for what is no float.
   void set_compute_type(std::optional<DataType> type);
   std::optional<DataType> compute_type() const { return compute_type_; }
+  /// In training graphs, too, the layer computes as in an inference graph:
+  /// dropout passes its source on, a normalization takes its running statistics
+  /// and leaves them. Parameters train as they would. For layers as
+  /// Graph::layers() lists them. Read by compile(), as set_updatable().
+  virtual void use_inference_form(bool uses = true) const {
+    uses_inference_form_ = uses;
+  }
+  virtual bool uses_inference_form() const { return uses_inference_form_; }
 
   /// The layer runs on the device of the last compile of a graph that it is
   /// part of. Empty before.
@@ -95,6 +103,7 @@ class TRAINGRAPH_API Layer {
   mutable std::string name_;
   bool has_own_name_ = false;
   std::optional<DataType> compute_type_;
+  mutable bool uses_inference_form_ = false;
   mutable std::vector<std::pair<Tensor, std::string>> tensors_;
   mutable std::atomic<std::optional<DeviceType>> device_type_{std::nullopt};
   /// The one graph that may have this layer as nodes; set by its first node.

@@ -2,6 +2,7 @@
 // OpInfo: the rows of ops.inc as data, for bindings and documentation.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,12 +18,20 @@ struct OpInput {
   bool is_mutated = false;   // the op writes it
 };
 
+struct OpAttribute {
+  std::string name;  // a field of its struct
+  std::string doc;
+};
+
 struct OpInfo {
   OpKind kind{};
   std::string_view name;
+  /// A summary, "Args:" with the inputs, and "Returns:".
+  std::string doc;
   std::vector<OpInput> inputs;
   std::vector<std::string_view> results;
   Attributes default_attributes;
+  std::vector<OpAttribute> attributes;
 };
 
 /// All ops, in the order of ops.inc.

@@ -12,6 +12,10 @@ namespace traingraph::python {
 inline constexpr const char* kNameDoc =
     "Names the layer in its graph, and its parameters; see Layer.name.";
 
+/// The same of what is no layer.
+template <class Type>
+inline constexpr const char* kNameDocOf = kNameDoc;
+
 /// Says what the arguments of a constructor are, {name: text}: lines of the
 /// Args: section of its class. Properties of these names say the same.
 inline void add_arguments(pybind11::handle type,

@@ -23,7 +23,7 @@ using Key = Named<"typing.Any">;
 
 using Binary = Tensor (*)(const Operand&, const Operand&);
 using Unary = Tensor (*)(const Tensor&);
-using Reduction = Tensor (*)(const Tensor&, const Shape&, bool);
+using AxesReduction = Tensor (*)(const Tensor&, const Shape&, bool);
 
 // Operands.
 
@@ -186,7 +186,7 @@ void bind_function(Handle<Tensor>& tensor, const char* name, Unary function,
 }
 
 void bind_reduction(Handle<Tensor>& tensor, const char* name,
-                    Reduction function, const char* doc) {
+                    AxesReduction function, const char* doc) {
   tensor.def(
       name,
       [name, function](const Tensor& self, const std::optional<Shape>& axis,

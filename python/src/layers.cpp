@@ -343,6 +343,21 @@ void bind_layer(py::module_& m) {
                     "The float type that this layer computes in and gives its "
                     "results in, whatever compile(precision=) says; None: "
                     "what that says. Losses stay float32. Read by compile().")
+      .def_property(
+          "uses_inference_form", &Layer::uses_inference_form,
+          [](const Layer& self, bool uses) { self.use_inference_form(uses); },
+          "Does the layer compute in a training graph, too, as in an inference "
+          "graph? Dropout then passes its source on, a normalization takes its "
+          "running statistics and leaves them; parameters train as they would. "
+          "Read by compile(). Default: False.\n\n"
+          "Example:\n"
+          "    >>> image = tg.Tensor((8, 3, 4, 4), name=\"image\")\n"
+          "    >>> graph = tg.Graph()\n"
+          "    >>> norm = tg.layers.BatchNormalization()\n"
+          "    >>> h = graph.sequence(image, norm, tg.layers.Flatten())\n"
+          "    >>> for layer in graph.layers:\n"
+          "    ...     if isinstance(layer, tg.layers.BatchNormalization):\n"
+          "    ...         layer.uses_inference_form = True")
       .def_property_readonly(
           "device_type", &Layer::device_type,
           "The type of the device that the last compile was for; None before.")

@@ -128,7 +128,8 @@ void bind_prelu(py::module_& m) {
 /// What activations of a name have in common.
 template <class Class, class... Parameters>
 struct NamedActivation {
-  /// `call` is how the example makes one, `arguments` are lines of Args:.
+  /// `call` is how the example makes one, `arguments` the lines of Args: and
+  /// what comes behind.
   template <class... Extra>
   static void bind(py::module_& m, const std::string& name, const char* formula,
                    const char* call, const char* arguments,
@@ -171,7 +172,9 @@ void bind_activations(py::module_& m) {
   NamedActivation<Absolute>::bind(m, "Absolute", "|x|", "()", kNone);
   NamedActivation<SoftPlus, float>::bind(
       m, "SoftPlus", "ln(1 + exp(beta * x)) / beta", "()",
-      "    beta: How sharp the bend is, above 0.\n", py::arg("beta") = 1.0);
+      "    beta: How sharp the bend is, above 0.\n"
+      "\nRaises:\n    InvalidArgument: for a beta that is not above 0.\n",
+      py::arg("beta") = 1.0);
   NamedActivation<SoftSign>::bind(m, "SoftSign", "x / (1 + |x|)", "()", kNone);
   NamedActivation<ELU, float>::bind(
       m, "ELU", "x >= 0 ? x : a * (exp(x) - 1)", "()",
@@ -183,13 +186,18 @@ void bind_activations(py::module_& m) {
       kNone);
   NamedActivation<CELU, float>::bind(
       m, "CELU", "max(0, x) + min(0, a * (exp(x / a) - 1))", "()",
-      "    a: Below 0 the result tends to -a; not 0.\n", py::arg("a") = 1.0);
+      "    a: Below 0 the result tends to -a; not 0.\n"
+      "\nRaises:\n    InvalidArgument: for an a of 0.\n",
+      py::arg("a") = 1.0);
   NamedActivation<HardShrink, float>::bind(
       m, "HardShrink", "|x| > a ? x : 0", "()",
-      "    a: What is no larger becomes 0; not below 0.\n", py::arg("a") = 0.5);
+      "    a: What is no larger becomes 0; not below 0.\n"
+      "\nRaises:\n    InvalidArgument: for an a below 0.\n",
+      py::arg("a") = 0.5);
   NamedActivation<SoftShrink, float>::bind(
       m, "SoftShrink", "x > a ? x - a : x < -a ? x + a : 0", "()",
-      "    a: By how much numbers come closer to 0; not below 0.\n",
+      "    a: By how much numbers come closer to 0; not below 0.\n"
+      "\nRaises:\n    InvalidArgument: for an a below 0.\n",
       py::arg("a") = 0.5);
   NamedActivation<TanhShrink>::bind(m, "TanhShrink", "x - tanh(x)", "()",
                                     kNone);
@@ -209,7 +217,8 @@ void bind_activations(py::module_& m) {
   NamedActivation<Clamp, float, float>::bind(
       m, "Clamp", "min(max(x, min_value), max_value)", "(-1, 1)",
       "    min_value: The smallest value.\n"
-      "    max_value: The largest value, no smaller.\n",
+      "    max_value: The largest value, no smaller.\n"
+      "\nRaises:\n    InvalidArgument: for a max_value below min_value.\n",
       py::arg("min_value"), py::arg("max_value"));
   NamedActivation<SiLU>::bind(m, "SiLU", "x / (1 + exp(-x))", "()", kNone);
   NamedActivation<Mish>::bind(m, "Mish", "x * tanh(ln(1 + exp(x)))", "()",

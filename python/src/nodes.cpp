@@ -39,15 +39,32 @@ void bind_identity(BoundClass<Node>& type) {
       .def("__copy__", [](const Node& self) { return Node(self); });
 }
 
+constexpr const char* kPaddingNodeDoc = R"pbdoc(
+    Where the windows of a filter lie.
+
+    With k' = (k - 1) * dilation + 1 and p = -1, 0, 1 for "valid_only", "same"
+    and "full", a source of n samples gives floor((n + p * (k' - 1) + stride - 1)
+    / stride) results. What their windows span beyond the image lies outside of
+    it as alignment says. Nodes also take the name of the extent alone.
+
+    Args:
+        extent: How much may lie outside: "valid_only", "same" or "full".
+        alignment: Where it lies: "centered", "top_left" (the first window
+            begins with the image) or "bottom_right" (the last ends with it).
+        remainder: Where an odd sample of centered windows lies: "top_left",
+            "top_right", "bottom_left" or "bottom_right".
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 9, 9))
+        >>> same = tg.nodes.PaddingPolicy("same", "top_left")
+        >>> node = tg.nodes.PoolingMaxNode(image, 2, padding=same)
+        >>> node.result_image.size
+        (4, 5, 5)
+)pbdoc";
+
 void bind_padding_node(py::module_& m) {
   using nodes::PaddingPolicy;  // layers have one, too
-  BoundClass<PaddingPolicy> type(
-      m, "NodePaddingPolicy",
-      "Where windows lie. With k^ = (k - 1) dilation + 1 and p = -1, 0, 1 for "
-      "valid_only, same, full, a source of n samples gives floor((n + p (k^ - "
-      "1) + stride - 1) / stride) results; what their windows span beyond the "
-      "image lies outside of it as alignment says, an odd sample of centered "
-      "windows where the remainder goes.");
+  BoundClass<PaddingPolicy> type(m, "NodePaddingPolicy", kPaddingNodeDoc);
   type.def(py::init([](PaddingExtent extent, PaddingAlignment alignment,
                        PaddingRemainder remainder) {
              return PaddingPolicy{extent, alignment, remainder};
@@ -60,13 +77,27 @@ void bind_padding_node(py::module_& m) {
   bind_value(type);
 }
 
+constexpr const char* kImageDoc = R"pbdoc(
+    An image that every run of a graph is given.
+
+    Results of filters are images, too. Images that are equal are the same.
+
+    Args:
+        handle: The name under which runs are given it.
+        size: (channels, height, width); the batch comes with the graph.
+
+    Raises:
+        InvalidArgument: for an empty handle.
+        ShapeError: for a size below 1.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 28, 28))
+        >>> image.handle, image.size
+        ('image', (1, 28, 28))
+)pbdoc";
+
 void bind_image(py::module_& m) {
-  BoundClass<ImageNode> type(
-      m, "ImageNode",
-      "An image that every run is given under `handle`; `size` is (channels, "
-      "height, width), the batch comes with the graph. Results of filters are "
-      "images, too. Equal handles are the same image. Raises InvalidArgument "
-      "for an empty handle, ShapeError for a size below 1.");
+  BoundClass<ImageNode> type(m, "ImageNode", kImageDoc);
   type.def(py::init<std::string, nodes::ImageSize>(), py::arg("handle"),
            py::arg("size"))
       .def_property_readonly("size", &ImageNode::size,
@@ -93,10 +124,18 @@ void bind_image(py::module_& m) {
 }
 
 void bind_state(py::module_& m) {
-  BoundClass<StateNode> type(
-      m, "StateNode",
-      "What a filter leaves for its gradient filter, and what that leaves for "
-      "the data source. Obtained from filters.");
+  BoundClass<StateNode> type(m, "StateNode", R"pbdoc(
+    What a filter leaves for its gradient filter, and that for the data source.
+
+    FilterNode.result_state and result_states give them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+        >>> node = tg.nodes.ConvolutionNode(image, weights, name="first")
+        >>> node.result_state.name
+        'first.state'
+)pbdoc");
   type.def_property_readonly(
           "name", &StateNode::name,
           "The name of the filter and \".state\": \"convolution.state\".")
@@ -139,49 +178,123 @@ std::vector<NodeObject> training_graph(
   return leaves;
 }
 
-constexpr const char* kNodeGradientDoc =
-    "The node that computes the gradient of this filter's source from that of "
-    "its result, `source`: an image, or a list of one. Raises UnsupportedError "
-    "for losses, gradient nodes and filters without a derivative, "
-    "InvalidArgument for filters with several sources, whose gradients only "
-    "gradient_filters() returns, and unless a list holds one image, ShapeError "
-    "unless that has the result's size.";
-constexpr const char* kGradientsDoc =
-    "One gradient node per source, in the order of the sources. Raises what "
-    "gradient_filter() does.";
-constexpr const char* kTrainingGraphDoc =
-    "Makes gradient nodes of everything in front of this node, from the "
-    "gradient of its result; without one from its result, which a LossNode or "
-    "an InitialGradientNode made to be a gradient. Images that several filters "
-    "read get the sum of their gradients. Returns the nodes whose results no "
-    "other new node reads.\n\n"
-    "node_handler(gradient_node, inference_node, inference_source, "
-    "gradient_source) is called once per new node; inference_node is None for "
-    "a sum of gradients. Without a handler the gradient of an image has its "
-    "handle. Raises InvalidArgument without a gradient to begin with, and what "
-    "gradient_filters() does.";
+constexpr const char* kNodeGradientDoc = R"pbdoc(
+    The node that computes the gradient of this filter's source.
+
+    Args:
+        source: The gradient of this filter's result, of its size.
+        sources: A list of that one image.
+
+    Returns:
+        GradientFilterNode: Its result is the gradient of the source.
+
+    Raises:
+        UnsupportedError: for losses, gradient nodes and filters without a
+            derivative.
+        InvalidArgument: for filters of several sources, whose gradients only
+            gradient_filters() gives, and for a list of not one image.
+        ShapeError: for an image of another size than the result's.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+        >>> node = tg.nodes.ReLUNode(image).gradient_filter(above)
+        >>> node.class_name
+        'ReLUGradientNode'
+)pbdoc";
+constexpr const char* kGradientsDoc = R"pbdoc(
+    One gradient node for each source, in the order of the sources.
+
+    Args:
+        source: The gradient of this filter's result, of its size.
+        sources: A list of that one image.
+
+    Returns:
+        list[GradientFilterNode]: One for each of source_images.
+
+    Raises:
+        UnsupportedError: for losses, gradient nodes and filters without a
+            derivative.
+        InvalidArgument: for a list of not one image.
+        ShapeError: for an image of another size than the result's.
+
+    Example:
+        >>> x = tg.nodes.ImageNode("x", (4, 8, 8))
+        >>> y = tg.nodes.ImageNode("y", (4, 8, 8))
+        >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+        >>> len(tg.nodes.MultiplicationNode(x, y).gradient_filters(above))
+        2
+)pbdoc";
+constexpr const char* kTrainingGraphDoc = R"pbdoc(
+    Makes gradient nodes of everything in front of this node.
+
+    Images that several filters read get the sum of their gradients. Without a
+    handler the gradient of an image has its handle.
+
+    Args:
+        source_gradient: The gradient of this node's result. None: the result is
+            one, as that of LossNode and InitialGradientNode.
+        node_handler: Is called with each new node: (gradient_node,
+            inference_node, inference_source, gradient_source), the second one
+            None for a sum of gradients.
+
+    Returns:
+        list[FilterNode]: The nodes whose results no other new node reads.
+
+    Raises:
+        InvalidArgument: without a gradient to begin with.
+        UnsupportedError: for filters without a derivative.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> labels = tg.nodes.ImageNode("labels", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image)
+        >>> squares = tg.nodes.LossDescriptor("mean_squared_error")
+        >>> loss = tg.nodes.LossNode(relu.result_image, labels, squares)
+        >>> [leaf.class_name for leaf in loss.training_graph()]
+        ['ReLUGradientNode']
+)pbdoc";
 
 void bind_filter(py::module_& m) {
-  BoundClass<FilterNode> type(
-      m, "FilterNode",
-      "A filter: source images and a result image. Handles of the same filter "
-      "are equal.");
+  BoundClass<FilterNode> type(m, "FilterNode", R"pbdoc(
+    A filter: source images and a result image.
+
+    Nodes that are equal are the same filter. Its classes make them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> node = tg.nodes.ReLUNode(image)
+        >>> isinstance(node, tg.nodes.FilterNode), node.source_images == [image]
+        (True, True)
+)pbdoc");
   // Before a signature mentions it.
-  BoundClass<GradientFilterNode, FilterNode> gradient(
-      m, "GradientFilterNode",
-      "The derivative of one filter: its result is the gradient of one "
-      "source.");
+  BoundClass<GradientFilterNode, FilterNode> gradient(m, "GradientFilterNode",
+                                                      R"pbdoc(
+    The derivative of one filter: its result is the gradient of one source.
+
+    FilterNode.gradient_filter() and training_graph() make them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image)
+        >>> node = relu.gradient_filter(tg.nodes.ImageNode("gradient", (4, 8, 8)))
+        >>> node.forward_filter == relu, node.source_index
+        (True, 0)
+)pbdoc");
   type.def_property_readonly("class_name", &FilterNode::class_name,
-                             "\"ConvolutionNode\".")
+                             "The name of its class: \"ConvolutionNode\".")
       .def_property("name", &FilterNode::name, &FilterNode::set_name,
                     "Errors, reports and pictures use it. Empty: that of the "
                     "class, with a number in the graph: \"convolution\", "
                     "\"convolution_2\".")
-      .def_property_readonly("source_images", &FilterNode::source_images)
-      .def_property_readonly("result_image", &FilterNode::result_image)
+      .def_property_readonly("source_images", &FilterNode::source_images,
+                             "The images that it reads.")
+      .def_property_readonly("result_image", &FilterNode::result_image,
+                             "The image that it writes.")
       .def_property_readonly("result_state", &result_state,
                              "The first of result_states, or None.")
-      .def_property_readonly("result_states", &FilterNode::result_states);
+      .def_property_readonly("result_states", &FilterNode::result_states,
+                             "What it leaves for its gradient filter.");
   using One = const ImageNode&;
   using Several = const std::vector<ImageNode>&;
   type.def("gradient_filter",
@@ -221,10 +334,22 @@ void bind_filter(py::module_& m) {
       .def_property_readonly("source_index", &GradientFilterNode::source_index,
                              "Which source of that one.")
       .def_property_readonly("is_secondary_source_filter",
-                             &GradientFilterNode::is_secondary_source_filter);
+                             &GradientFilterNode::is_secondary_source_filter,
+                             "Is it the gradient of the second source of an "
+                             "arithmetic filter?");
   using nodes::TrainableNode;
-  BoundClass<TrainableNode, FilterNode>(
-      m, "TrainableNode", "A filter with weights of a data source.")
+  BoundClass<TrainableNode, FilterNode>(m, "TrainableNode", R"pbdoc(
+    A filter with weights of a data source.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(
+        ...     np.zeros((4, 3, 3, 1)), optimizer=tg.optimizers.Adam()
+        ... )
+        >>> node = tg.nodes.ConvolutionNode(image, weights)
+        >>> isinstance(node, tg.nodes.TrainableNode), node.training_style.name
+        (True, 'gpu')
+)pbdoc")
       .def_property("training_style", &TrainableNode::training_style,
                     &TrainableNode::set_training_style,
                     "Who updates the weights, when the graph has their "

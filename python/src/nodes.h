@@ -4,10 +4,12 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "docstrings.h"
 #include "rows.h"
 #include "traingraph/nodes.h"
 
@@ -33,6 +35,44 @@ inline py::object default_of(const NodePadding& padding) {
   return py::str(is_valid ? "valid" : "same");
 }
 
+inline constexpr const char* kNodeNameDoc =
+    "Errors, reports and pictures use it; empty: that of the class, with a "
+    "number in the graph.";
+template <std::derived_from<nodes::FilterNode> Node>
+inline constexpr const char* kNameDocOf<Node> = kNodeNameDoc;
+
+inline constexpr const char* kSourceDoc =
+    "The image that the filter reads, (channels, height, width).";
+
+/// The docstring of a filter: what it computes, and the call of an example, of
+/// an image (4, 8, 8), with the size of the result.
+struct NodeDoc {
+  const char* text;
+  const char* arguments = "";
+  const char* size = "(4, 8, 8)";
+  const char* source = "image";
+
+  std::string of(const char* name) const {
+    return std::string(text) +
+           "\n\nExample:\n"
+           "    >>> image = tg.nodes.ImageNode(\"image\", (4, 8, 8))\n"
+           "    >>> tg.nodes." +
+           name + "(" + source + arguments + ").result_image.size\n    " +
+           size + "\n";
+  }
+};
+
+/// An argument, and what it is.
+template <class Arg>
+struct Explained {
+  Arg arg;
+  const char* doc;
+};
+template <class Arg>
+Explained<Arg> explained(const Arg& arg, const char* doc) {
+  return {arg, doc};
+}
+
 /// A node with a name when one is given.
 template <class Node, class... Args>
 Node make_node(const std::string& name, Args&&... args) {
@@ -53,9 +93,9 @@ void def_node(Class& type, const char* op, const Items&... items) {
 template <class Node, class... Parts, class... Items>
 BoundClass<Node, nodes::FilterNode> bind_filter_of(py::module_& m,
                                                    const char* name,
-                                                   const char* doc,
+                                                   const NodeDoc& doc,
                                                    const Items&... items) {
-  BoundClass<Node, nodes::FilterNode> type(m, name, doc);
+  BoundClass<Node, nodes::FilterNode> type(m, name, doc.of(name).c_str());
   def_node<Parts...>(type, name, items...);
   return type;
 }
@@ -67,14 +107,19 @@ struct SimpleNode {
   using Class = BoundClass<Node, Base>;
 
   template <class... Extra>
-  static Class bind(py::module_& m, const char* name, const char* doc,
-                    const Extra&... extra) {
-    Class type(m, name, doc);
+  static Class bind(py::module_& m, const char* name, const NodeDoc& doc,
+                    const Explained<Extra>&... extra) {
+    Class type(m, name, doc.of(name).c_str());
     type.def(py::init([](const nodes::ImageNode& source,
                          Parameters... parameters, const std::string& name) {
                return make_node<Node>(name, source, parameters...);
              }),
-             py::arg("source"), extra..., py::kw_only(), py::arg("name") = "");
+             py::arg("source"), extra.arg..., py::kw_only(),
+             py::arg("name") = "");
+    py::dict arguments(py::arg("source") = kSourceDoc);
+    ((arguments[extra.arg.name] = extra.doc), ...);
+    arguments["name"] = kNodeNameDoc;
+    add_arguments(type, arguments);
     return type;
   }
 };

@@ -86,27 +86,158 @@ ArraysByName parameters(const nodes::Graph& self,
   return arrays;
 }
 
+constexpr const char* kNodeGraphDoc = R"pbdoc(
+    Everything that some images depend on, as it is now, compiled for a device.
+
+    Nodes may change or go afterwards. Weights are read from the data sources
+    once. A run computes all images; then each data source with training style
+    "gpu" has its weights updated on the device, and each with "cpu" by its
+    update(), by gradients that are sums over the batch. The next run has the
+    new weights. Runs are in the order of calls, which may come from any thread.
+
+    Args:
+        device: "cpu", "gpu" or a Device.
+        result_images: What a run returns.
+        batch_size: The most images of a run.
+        results_are_needed: One for each result image: what only an image that
+            is not needed depends on is left out, updates of weights stay. None:
+            all are.
+        uses_mpsnn: On Metal, MPSNN runs the filters that it has; False: all
+            run as ops of MPSGraph. Other devices have one way.
+
+    Raises:
+        InvalidArgument: for images without a source, two of one handle, and
+            data sources that have no weights or no way to be updated.
+        UnsupportedError: for what the device cannot run; names the node.
+        DeviceError: where there is no such device.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image, name="relu")
+        >>> graph = tg.nodes.Graph("cpu", [relu.result_image], batch_size=2)
+        >>> run = graph.execute({"image": -np.ones((2, 4, 8, 8))})
+        >>> run.result().output("relu").max()
+        np.float32(0.0)
+)pbdoc";
+
+constexpr const char* kNodeExecuteDoc = R"pbdoc(
+    Enqueues a run.
+
+    Where data sources are updated on the host the call waits for the run and
+    the updates, raises their errors, and then calls the completion handler.
+
+    Args:
+        source_images: Arrays (batch, channels, height, width), by handle.
+        batch_size: How many images there are; 0: as many as the arrays have.
+        synchronous: Waits for the run.
+        profiling: The result has device times.
+        per_layer_profiling: And those of each filter.
+        completion_handler: Is called with the result, or the error.
+        outputs_data: Arrays that results are written into, by name.
+
+    Returns:
+        Execution: The run; result() waits for it.
+
+    Raises:
+        InvalidArgument: for arrays that are missing or unknown.
+        ShapeError: for data of another shape.
+        DTypeError: for data of a type that does not convert.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 2, 2))
+        >>> double = tg.nodes.LinearNode(image, 2.0, name="double")
+        >>> graph = tg.nodes.Graph("cpu", [double.result_image])
+        >>> run = graph.execute({"image": np.ones((1, 1, 2, 2))})
+        >>> run.result().output("double").tolist()
+        [[[[2.0, 2.0], [2.0, 2.0]]]]
+)pbdoc";
+
+constexpr const char* kReloadDoc = R"pbdoc(
+    Reads all data sources again; waits for the runs in flight.
+
+    Raises:
+        InvalidArgument: for data sources that have no weights any more.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 2, 2))
+        >>> data = tg.nodes.ConvolutionData(np.zeros((1, 1, 1, 1)))
+        >>> node = tg.nodes.ConvolutionNode(image, data)
+        >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+        >>> data.weights[...] = 3.0
+        >>> graph.reload_from_data_sources()
+        >>> graph.weights(data)["weights"].item()
+        3.0
+)pbdoc";
+
+constexpr const char* kNodeWeightsDoc = R"pbdoc(
+    Copies of a filter's weights as they are on the device, after the runs in
+    flight.
+
+    Args:
+        data_source: The object that a convolution or fully connected node of
+            the graph was made with.
+
+    Returns:
+        dict[str, numpy.ndarray]: "weights", (out, height, width, in / groups),
+        and, where the data source has some, "biases", (out).
+
+    Raises:
+        InvalidArgument: when the graph does not have the data source.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> data = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+        >>> node = tg.nodes.ConvolutionNode(image, data)
+        >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+        >>> graph.weights(data)["weights"].shape
+        (4, 3, 3, 1)
+)pbdoc";
+
+constexpr const char* kNodeParametersDoc = R"pbdoc(
+    Copies of a normalization's parameters as they are on the device, after the
+    runs in flight.
+
+    Args:
+        data_source: The object that a normalization of the graph was made with.
+
+    Returns:
+        dict[str, numpy.ndarray]: One number for each channel: "gamma" and
+        "beta" where the data source has them, of batch normalization "mean" and
+        "variance". Empty when the graph does not have the data source.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> data = tg.nodes.NormalizationData(4)
+        >>> node = tg.nodes.BatchNormalizationNode(image, data)
+        >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+        >>> sorted(graph.parameters(data))
+        ['mean', 'variance']
+)pbdoc";
+
+constexpr const char* kDotDoc = R"pbdoc(
+    Graphviz text of everything that some images depend on.
+
+    Boxes are filters, round ones gradient filters; dashed edges lead from a
+    filter to its gradient.
+
+    Args:
+        result_images: The images.
+
+    Returns:
+        str: A digraph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image)
+        >>> text = tg.nodes.summarized_dot_description([relu.result_image])
+        >>> text.splitlines()[0]
+        'digraph nodes {'
+)pbdoc";
+
 }  // namespace
 
 void bind_node_graph(py::module_& m) {
-  Handle<nodes::Graph>(
-      m, "NodeGraph",
-      "Everything that `result_images` depend on, as it is now, compiled for a "
-      "device; nodes may change or go afterwards. Weights are read from the "
-      "data sources once.\n\n"
-      "A run computes all images, then each data source with training style "
-      "\"gpu\" has its weights updated on the device, and each with \"cpu\" by "
-      "its update(), by gradients that are sums over the batch. The next run "
-      "has the new weights. Runs are in the order of calls, which may come "
-      "from any thread.\n\n"
-      "batch_size: the most images of a run. results_are_needed, by result "
-      "image: what only an image that is not needed depends on is left out, "
-      "updates of weights stay. uses_mpsnn: on Metal, MPSNN runs the filters "
-      "that it has; False: MPSGraph runs all, as ops; other devices have one "
-      "way. Raises InvalidArgument for images without a "
-      "source, two of one handle, and data sources that have no weights or no "
-      "way to be updated, UnsupportedError naming the node, DeviceError, and "
-      "what data sources raise.")
+  Handle<nodes::Graph>(m, "NodeGraph", kNodeGraphDoc)
       .def(py::init(&make_graph), py::arg("device"), py::arg("result_images"),
            py::kw_only(), whole("batch_size") = 1,
            py::arg("results_are_needed") = py::none(),
@@ -126,24 +257,12 @@ void bind_node_graph(py::module_& m) {
            py::arg("synchronous") = false, py::arg("profiling") = false,
            py::arg("per_layer_profiling") = false,
            py::arg("completion_handler") = py::none(),
-           py::arg("outputs_data") = py::none(),
-           "Enqueues a run on arrays (batch, channels, height, width), by "
-           "handle. Where data sources are updated on the host the call waits "
-           "for "
-           "the run and the updates, raises their errors, and then calls the "
-           "completion handler. Raises InvalidArgument, ShapeError, DTypeError "
-           "for data that do not fit.")
+           py::arg("outputs_data") = py::none(), kNodeExecuteDoc)
       .def("reload_from_data_sources", &nodes::Graph::reload_from_data_sources,
-           "Reads all data sources again; waits for the runs in flight.")
-      .def("weights", &weights, py::arg("data_source"),
-           "Copies of \"weights\" (out, height, width, in / groups) and, where "
-           "the data source has some, \"biases\" as they are on the device, "
-           "waiting for the runs in flight. Raises InvalidArgument when the "
-           "graph does not have the data source.")
+           kReloadDoc)
+      .def("weights", &weights, py::arg("data_source"), kNodeWeightsDoc)
       .def("parameters", &parameters, py::arg("data_source"),
-           "The same of a normalization: \"gamma\" and \"beta\" where the data "
-           "source has them, of batch normalization \"mean\" and \"variance\". "
-           "Empty when the graph does not have the data source.")
+           kNodeParametersDoc)
       .def_property_readonly(
           "compiled",
           [](const nodes::Graph& self) {
@@ -152,10 +271,7 @@ void bind_node_graph(py::module_& m) {
           "The graph as the device sees it: memory, reports, profiles, "
           "pictures.");
   m.def("summarized_dot_description", &nodes::summarized_dot_description,
-        py::arg("result_images"),
-        "Graphviz text of everything that the images depend on: boxes are "
-        "filters, round ones gradient filters, dashed edges lead from a filter "
-        "to its gradient.");
+        py::arg("result_images"), kDotDoc);
 }
 
 }  // namespace traingraph::python

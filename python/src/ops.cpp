@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "calls.h"
 #include "casters.h"
+#include "op_docs.h"
 
 namespace traingraph::python {
 namespace {
@@ -135,26 +136,45 @@ std::string signature(const OpInfo& op) {
 }
 
 std::string documentation(const OpInfo& op) {
-  std::string text =
-      signature(op) + "\n\nAppends one `" + std::string(op.name) +
-      "` op, which runs in `phase`: forward, gradient or update.";
-  std::string mutated;
-  for (const OpInput& input : op.inputs) {
-    if (input.is_mutated) mutated += " " + std::string(input.name);
-  }
-  if (!mutated.empty()) text += " Writes its inputs" + mutated + ".";
-  if (op.results.empty()) {
-    text += " A graph refuses it: compile() appends the updates.";
-  }
-  if (op.results.size() > 1) {
-    text += " Results:";
-    for (const std::string_view result : op.results) {
-      text += " " + std::string(result);
-    }
-    text += ".";
-  }
-  return text + " Raises ShapeError, DTypeError or InvalidArgument.";
+  return signature(op) + "\n\n" + op_documentation(op);
 }
+
+constexpr const char* kSplitDoc = R"pbdoc(
+    Cuts an axis into parts.
+
+    Args:
+        x: Of any shape and type.
+        count: Into how many parts, of ceil(size / count) elements; the last may be
+            smaller.
+        lengths: Or the sizes of the parts, which add up to the axis.
+        axis: Which one; from the end when negative.
+
+    Returns:
+        list[Tensor]: The parts, in their order.
+
+    Raises:
+        ShapeError: for lengths that do not add up.
+        InvalidArgument: for a count or an axis out of range.
+        StateError: after the graph was compiled.
+
+    Example:
+        >>> g, x = tg.Graph(), tg.Tensor((8, 7))
+        >>> [part.shape for part in g.ops.split(x, 2, axis=1)]
+        [(8, 4), (8, 3)]
+        >>> [part.shape for part in g.ops.split(x, lengths=(2, 5), axis=1)]
+        [(8, 2), (8, 5)]
+)pbdoc";
+
+constexpr const char* kOpsDoc = R"pbdoc(
+    The ops of a graph, which adds a node for each call.
+
+    Inputs are tensors, by place or by name; options have names. Graph.ops gives it.
+
+    Example:
+        >>> graph, x = tg.Graph(), tg.Tensor((8, 10))
+        >>> graph.ops.softmax(x, axis=1).shape
+        (8, 10)
+)pbdoc";
 
 /// In as many parts, too: the layer counts their lengths.
 void bind_split(Handle<Ops>& ops) {
@@ -166,23 +186,19 @@ void bind_split(Handle<Ops>& ops) {
          "split",
          [split](const Ops& self, const Tensor& x, std::int64_t count,
                  std::int64_t axis) { return split(self, x, count, axis); },
-         py::arg("x"), whole("count"), whole("axis") = 1,
-         "Parts of ceil(size / count); the last may be smaller.")
+         py::arg("x"), whole("count"), whole("axis") = 1, kSplitDoc)
       .def(
           "split",
           [split](const Ops& self, const Tensor& x, const Shape& lengths,
                   std::int64_t axis) { return split(self, x, lengths, axis); },
-          py::arg("x"), py::arg("lengths"), whole("axis") = 1,
-          "Parts of these lengths.");
+          py::arg("x"), py::arg("lengths"), whole("axis") = 1, kSplitDoc);
 }
 
 }  // namespace
 
 void bind_ops(py::module_& m) {
   bind_recurrent_descriptors(m);
-  Handle<Ops> ops(m, "Ops",
-                  "The ops of a graph, which adds a node for each call. Inputs "
-                  "are tensors, by place or by name; options have names.");
+  Handle<Ops> ops(m, "Ops", kOpsDoc);
   bind_recurrent_ops(ops);
   bind_split(ops);
   py::options options;

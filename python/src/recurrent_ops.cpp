@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Graph's recurrent ops, their gradients and their descriptors.
+// Recurrent ops and their gradients, as MPSGraph has them.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "bindings.h"
 #include "casters.h"
+#include "docstrings.h"
 
 namespace traingraph::python {
 namespace {
@@ -14,96 +17,6 @@ namespace {
 using Optional = std::optional<Tensor>;
 
 Tensor or_empty(const Optional& tensor) { return tensor.value_or(Tensor()); }
-
-/// An option of a descriptor, with its default value in Python.
-template <class Class, class T, class Default>
-struct Option {
-  const char* name;
-  T Class::* member;
-  Default otherwise;
-  const char* doc = "";
-};
-template <class Class>
-using Flag = Option<Class, bool, bool>;
-template <class Class>
-using Activation = Option<Class, ActivationType, const char*>;
-
-template <class Class, class... T, class... Default>
-void bind_descriptor(py::module_& m, const char* name, const char* doc,
-                     const Option<Class, T, Default>&... options) {
-  BoundClass<Class> type(m, name, doc);
-  type.def(py::init([options...](const T&... values) {
-             Class descriptor;
-             ((descriptor.*options.member = values), ...);
-             descriptor.validate();
-             return descriptor;
-           }),
-           py::kw_only(), (py::arg(options.name) = options.otherwise)...);
-  (type.def_readonly(options.name, options.member, options.doc), ...);
-  bind_value(type);
-}
-
-constexpr const char* kTraining = "The op also gives the training state.";
-
-void bind_gru_descriptor(py::module_& m) {
-  using D = GRUDescriptor;
-  bind_descriptor(
-      m, "GRUDescriptor",
-      "MPSGraph's options of Graph.ops.gru: see docs/recurrent.md. Activations "
-      "are "
-      "none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.",
-      Flag<D>{"reverse", &D::reverse, false},
-      Flag<D>{"bidirectional", &D::bidirectional, false},
-      Flag<D>{"training", &D::training, false, kTraining},
-      Flag<D>{"reset_gate_first", &D::reset_gate_first, false},
-      Flag<D>{"reset_after", &D::reset_after, false},
-      Flag<D>{"flip_z", &D::flip_z, false,
-              "h = (1 - z) h' + z o, else z h' + (1 - z) o."},
-      Activation<D>{"update_gate_activation", &D::update_gate_activation,
-                    "sigmoid"},
-      Activation<D>{"reset_gate_activation", &D::reset_gate_activation,
-                    "sigmoid"},
-      Activation<D>{"output_gate_activation", &D::output_gate_activation,
-                    "tanh"});
-}
-
-void bind_lstm_descriptor(py::module_& m) {
-  using D = LSTMOpDescriptor;
-  bind_descriptor(
-      m, "LSTMOpDescriptor",
-      "MPSGraph's options of Graph.ops.lstm: see docs/recurrent.md. "
-      "Activations "
-      "are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.",
-      Flag<D>{"reverse", &D::reverse, false},
-      Flag<D>{"bidirectional", &D::bidirectional, false},
-      Flag<D>{"produce_cell", &D::produce_cell, false,
-              "The op also gives the cells."},
-      Flag<D>{"training", &D::training, false, kTraining},
-      Flag<D>{"forget_gate_last", &D::forget_gate_last, false},
-      Activation<D>{"input_gate_activation", &D::input_gate_activation,
-                    "sigmoid"},
-      Activation<D>{"forget_gate_activation", &D::forget_gate_activation,
-                    "sigmoid"},
-      Activation<D>{"cell_gate_activation", &D::cell_gate_activation, "tanh"},
-      Activation<D>{"output_gate_activation", &D::output_gate_activation,
-                    "sigmoid"},
-      Activation<D>{"activation", &D::activation, "tanh",
-                    "The activation of the cell."});
-}
-
-void bind_single_gate_descriptor(py::module_& m) {
-  using D = SingleGateRNNDescriptor;
-  bind_descriptor(
-      m, "SingleGateRNNDescriptor",
-      "MPSGraph's options of Graph.ops.single_gate_rnn: see docs/recurrent.md. "
-      "The "
-      "activation is none, relu, tanh, sigmoid or hard_sigmoid. Raises "
-      "InvalidArgument.",
-      Flag<D>{"reverse", &D::reverse, false},
-      Flag<D>{"bidirectional", &D::bidirectional, false},
-      Flag<D>{"training", &D::training, false, kTraining},
-      Activation<D>{"activation", &D::activation, "relu"});
-}
 
 /// An input that may be None.
 template <class Inputs>
@@ -114,9 +27,35 @@ struct Input {
 template <class Inputs, std::size_t N>
 using InputTable = std::array<Input<Inputs>, N>;
 template <std::size_t N>
-using Names = std::array<const char*, N>;
+using Names = std::array<std::string_view, N>;
 template <class Type, std::size_t>
 using Each = Type;
+
+// With T steps, N samples, I features, H units, G gates (GRU 3, LSTM 4, single
+// gate 1) and D directions.
+const std::pair<const char*, const char*> kRecurrentArguments[] = {
+    {"source", "(T, N, I), or (T, N, D G H) without an input_weight."},
+    {"recurrent_weight", "(G H, H), bidirectional (2, G H, H)."},
+    {"source_gradient", "(T, N, D H): the gradient of the states."},
+    {"z_state", "(T, N, D G H): the training state that the op gave."},
+    {"output_fwd", "(T, N, D H): the states that it gave."},
+    {"cell_output_fwd", "(T, N, D H): the cells that it gave."},
+    {"state_gradient",
+     "(N, D H): what the last states get from outside; None: nothing."},
+    {"cell_gradient",
+     "(N, D H): what the last cells get from outside; None: nothing."},
+    {"input_weight", "(D G H, I); None: the source is multiplied already."},
+    {"bias", "(D G H); None: zeros."},
+    {"init_state", "(N, D H); None: zeros."},
+    {"init_cell", "(N, D H); None: zeros."},
+    {"mask",
+     "(N, D H), or what broadcasts to it: multiplies the state that goes into "
+     "the recurrent product; None: ones."},
+    {"peephole",
+     "(4 H), bidirectional (2, 4 H) or (8 H): what the cell adds to the gates; "
+     "None: nothing."},
+    {"secondary_bias", "(D H), with reset_after; None: zeros."},
+};
 
 /// A method of Ops. Its arguments: tensors, tensors that may be None, inputs
 /// of the table that may be None, the descriptor and the name. `call` gets all
@@ -126,6 +65,21 @@ template <class Descriptor, class Inputs, std::size_t R, std::size_t F,
 void bind_op(Handle<Ops>& ops, const char* name, const Names<R>& required,
              const Names<F>& from_future, const InputTable<Inputs, N>& table,
              Call call, const char* doc) {
+  const auto is_taken = [&](std::string_view argument) {
+    const auto named = [&](const Input<Inputs>& input) {
+      return input.name == argument;
+    };
+    return std::ranges::count(required, argument) != 0 ||
+           std::ranges::count(from_future, argument) != 0 ||
+           std::ranges::any_of(table, named);
+  };
+  py::dict arguments;
+  for (const auto& [argument, meaning] : kRecurrentArguments) {
+    if (is_taken(argument)) arguments[argument] = meaning;
+  }
+  arguments["descriptor"] = "The options; those of its class by default.";
+  arguments["name"] = "What errors and listings call the node.";
+  const std::string documentation = with_arguments(doc, arguments);
   const auto bind = [&]<std::size_t... r, std::size_t... f, std::size_t... n>(
                         std::index_sequence<r...>, std::index_sequence<f...>,
                         std::index_sequence<n...>) {
@@ -143,10 +97,11 @@ void bind_op(Handle<Ops>& ops, const char* name, const Names<R>& required,
             return call(Graph(self.graph), all, given, descriptor, name);
           });
         },
-        py::arg(required[r])..., (py::arg(from_future[f]) = py::none())...,
+        py::arg(required[r].data())...,
+        (py::arg(from_future[f].data()) = py::none())...,
         (py::arg(table[n].name) = py::none())..., py::kw_only(),
         py::arg_v("descriptor", Descriptor(), "..."), py::arg("name") = "",
-        doc);
+        documentation.c_str());
   };
   bind(std::make_index_sequence<R>(), std::make_index_sequence<F>(),
        std::make_index_sequence<N>());
@@ -167,14 +122,27 @@ void bind_gru(Handle<Ops>& ops) {
       [](Graph graph, const auto& t, const auto&... more) {
         return graph.gru(t[0], t[1], more...);
       },
-      "A GRU as MPSGraph has it: the states (T, N, D H), and the training "
-      "state (T, N, D 3 H) when training.\n\n"
-      "source (T, N, I), or (T, N, D 3 H) without an input weight; "
-      "recurrent_weight (3 H, H) or, bidirectional, (2, 3 H, H); "
-      "input_weight (D 3 H, I), bias (D 3 H), init_state and mask (N, D "
-      "H), secondary_bias (D H) with reset_after. Formulas: "
-      "docs/recurrent.md. Raises ShapeError, DTypeError or "
-      "InvalidArgument.");
+      R"pbdoc(
+    A GRU as MPSGraph has it.
+
+    Sizes: T steps, N samples, I features, H units, G = 3 gates, D directions (2 when
+    bidirectional, else 1). docs/recurrent.md has the formulas.
+
+    Returns:
+        list[Tensor]: The states (T, N, D H), and the training state (T, N, D G
+        H) when training.
+
+    Raises:
+        ShapeError: for shapes that do not fit.
+        DTypeError: for types that do not fit.
+        InvalidArgument: for inputs that the options do not use.
+
+    Example:
+        >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+        >>> r, w = tg.Tensor((12, 4)), tg.Tensor((12, 3))
+        >>> graph.ops.gru(x, r, w)[0].shape
+        (5, 8, 4)
+)pbdoc");
   bind_op<GRUDescriptor>(
       ops, "gru_gradients",
       Names<5>{"source", "recurrent_weight", "source_gradient", "z_state",
@@ -183,12 +151,21 @@ void bind_gru(Handle<Ops>& ops) {
       [](Graph graph, const auto& t, const auto&... more) {
         return graph.gru_gradients(t[0], t[1], t[2], t[3], t[4], t[5], more...);
       },
-      "Gradients of gru(): of source, recurrent weight, input weight, "
-      "bias, initial state and secondary bias, without those of absent "
-      "inputs.\n\n"
-      "source_gradient (T, N, D H) is that of the states, state_gradient "
-      "(N, D H) of the last ones; z_state and output_fwd are the results "
-      "of gru(), all else its inputs.");
+      R"pbdoc(
+    The gradients of gru(), as MPSGraph has them.
+
+    Sizes: T steps, N samples, I features, H units, G = 3 gates, D directions (2 when
+    bidirectional, else 1). docs/recurrent.md has the formulas.
+
+    Returns:
+        list[Tensor]: Those of source, recurrent weight, input weight, bias, initial
+        state and secondary bias, without those of absent inputs.
+
+    Raises:
+        ShapeError: for shapes that do not fit.
+        DTypeError: for types that do not fit.
+        InvalidArgument: for inputs that the options do not use.
+)pbdoc");
 }
 
 void bind_lstm(Handle<Ops>& ops) {
@@ -204,15 +181,27 @@ void bind_lstm(Handle<Ops>& ops) {
       [](Graph graph, const auto& t, const auto&... more) {
         return graph.lstm(t[0], t[1], more...);
       },
-      "An LSTM as MPSGraph has it: the states (T, N, D H), with "
-      "produce_cell the cells, and when training the training state (T, N, "
-      "D 4 H).\n\n"
-      "source (T, N, I), or (T, N, D 4 H) without an input weight; "
-      "recurrent_weight (4 H, H) or, bidirectional, (2, 4 H, H); "
-      "input_weight (D 4 H, I), bias (D 4 H), init_state, init_cell and "
-      "mask (N, D H), peephole (4 H), (2, 4 H) or (8 H). Formulas: "
-      "docs/recurrent.md. Raises ShapeError, DTypeError or "
-      "InvalidArgument.");
+      R"pbdoc(
+    An LSTM as MPSGraph has it.
+
+    Sizes: T steps, N samples, I features, H units, G = 4 gates, D directions (2 when
+    bidirectional, else 1). docs/recurrent.md has the formulas.
+
+    Returns:
+        list[Tensor]: The states (T, N, D H), with produce_cell the cells (T,
+        N, D H), and when training the training state (T, N, D G H).
+
+    Raises:
+        ShapeError: for shapes that do not fit.
+        DTypeError: for types that do not fit.
+        InvalidArgument: for inputs that the options do not use.
+
+    Example:
+        >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+        >>> r, w = tg.Tensor((16, 4)), tg.Tensor((16, 3))
+        >>> graph.ops.lstm(x, r, w)[0].shape
+        (5, 8, 4)
+)pbdoc");
   bind_op<LSTMOpDescriptor>(
       ops, "lstm_gradients",
       Names<5>{"source", "recurrent_weight", "source_gradient", "z_state",
@@ -222,12 +211,21 @@ void bind_lstm(Handle<Ops>& ops) {
         return graph.lstm_gradients(t[0], t[1], t[2], t[3], t[4], t[5], t[6],
                                     more...);
       },
-      "Gradients of lstm(): of source, recurrent weight, input weight, "
-      "bias, peephole, initial state and initial cell, without those of "
-      "absent inputs.\n\n"
-      "source_gradient (T, N, D H) is that of the states, state_gradient "
-      "and cell_gradient (N, D H) of the last states and cells; z_state "
-      "and cell_output_fwd are results of lstm(), all else its inputs.");
+      R"pbdoc(
+    The gradients of lstm(), as MPSGraph has them.
+
+    Sizes: T steps, N samples, I features, H units, G = 4 gates, D directions (2 when
+    bidirectional, else 1). docs/recurrent.md has the formulas.
+
+    Returns:
+        list[Tensor]: Those of source, recurrent weight, input weight, bias, peephole,
+        initial state and initial cell, without those of absent inputs.
+
+    Raises:
+        ShapeError: for shapes that do not fit.
+        DTypeError: for types that do not fit.
+        InvalidArgument: for inputs that the options do not use.
+)pbdoc");
 }
 
 void bind_single_gate(Handle<Ops>& ops) {
@@ -241,13 +239,27 @@ void bind_single_gate(Handle<Ops>& ops) {
       [](Graph graph, const auto& t, const auto&... more) {
         return graph.single_gate_rnn(t[0], t[1], more...);
       },
-      "A vanilla RNN as MPSGraph has it: the states (T, N, D H), and the "
-      "training state of the same shape when training.\n\n"
-      "source (T, N, I), or (T, N, D H) without an input weight; "
-      "recurrent_weight (H, H) or, bidirectional, (2, H, H); input_weight "
-      "(D H, I), bias (D H), init_state and mask (N, D H). Formulas: "
-      "docs/recurrent.md. Raises ShapeError, DTypeError or "
-      "InvalidArgument.");
+      R"pbdoc(
+    A plain recurrent layer as MPSGraph has it.
+
+    Sizes: T steps, N samples, I features, H units, G = 1 gate, D directions (2 when
+    bidirectional, else 1). docs/recurrent.md has the formulas.
+
+    Returns:
+        list[Tensor]: The states (T, N, D H), and the training state, of the
+        same shape, when training.
+
+    Raises:
+        ShapeError: for shapes that do not fit.
+        DTypeError: for types that do not fit.
+        InvalidArgument: for inputs that the options do not use.
+
+    Example:
+        >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+        >>> r, w = tg.Tensor((4, 4)), tg.Tensor((4, 3))
+        >>> graph.ops.single_gate_rnn(x, r, w)[0].shape
+        (5, 8, 4)
+)pbdoc");
   bind_op<SingleGateRNNDescriptor>(
       ops, "single_gate_rnn_gradients",
       Names<4>{"source", "recurrent_weight", "source_gradient", "z_state"},
@@ -256,21 +268,24 @@ void bind_single_gate(Handle<Ops>& ops) {
         return graph.single_gate_rnn_gradients(t[0], t[1], t[2], t[3], t[4],
                                                more...);
       },
-      "Gradients of single_gate_rnn(): of source, recurrent weight, input "
-      "weight, bias and initial state, without those of absent "
-      "inputs.\n\n"
-      "source_gradient (T, N, D H) is that of the states, state_gradient "
-      "(N, D H) of the last ones; z_state is the training state, all else "
-      "inputs of single_gate_rnn().");
+      R"pbdoc(
+    The gradients of single_gate_rnn(), as MPSGraph has them.
+
+    Sizes: T steps, N samples, I features, H units, G = 1 gate, D directions (2 when
+    bidirectional, else 1). docs/recurrent.md has the formulas.
+
+    Returns:
+        list[Tensor]: Those of source, recurrent weight, input weight, bias and initial
+        state, without those of absent inputs.
+
+    Raises:
+        ShapeError: for shapes that do not fit.
+        DTypeError: for types that do not fit.
+        InvalidArgument: for inputs that the options do not use.
+)pbdoc");
 }
 
 }  // namespace
-
-void bind_recurrent_descriptors(py::module_& m) {
-  bind_gru_descriptor(m);
-  bind_lstm_descriptor(m);
-  bind_single_gate_descriptor(m);
-}
 
 void bind_recurrent_ops(Handle<Ops>& ops) {
   bind_gru(ops);

@@ -308,8 +308,9 @@ void def_named(Class& type, const char* op, Build build,
       return build(std::get<kLast>(held).name, std::get<i>(held)...);
     }(std::make_index_sequence<kLast>());
   };
-  def_init<Parts..., OwnName>(type, op, make, items...,
-                              row("name", &OwnName::name, kNameDoc));
+  def_init<Parts..., OwnName>(
+      type, op, make, items...,
+      row("name", &OwnName::name, kNameDocOf<typename Class::type>));
 }
 
 /// The constructor of a layer from plain values and parts.

@@ -21,11 +21,22 @@ std::string case_name(DataType type) {
   return std::string(to_string(type));
 }
 
-/// str() of a case is its name, so that it can be given back as a string.
-void print_by_name(const py::object& type) {
-  type.attr("__str__") = py::cpp_function(
-      [](const py::object& self) { return py::str(self.attr("name")); },
-      py::name("__str__"), py::is_method(type));
+/// A case is its name as text: str() gives it, and it is equal to it.
+void stand_for_names(const py::object& type) {
+  const auto def = [&](const char* name, auto&& function) {
+    type.attr(name) =
+        py::cpp_function(function, py::name(name), py::is_method(type));
+  };
+  const py::handle integer(reinterpret_cast<PyObject*>(&PyLong_Type));
+  def("__str__",
+      [](const py::object& self) { return py::str(self.attr("name")); });
+  for (const char* name : {"__eq__", "__ne__"}) {
+    def(name, [=](const py::object& self, const py::object& other) {
+      const bool is_text = PyUnicode_Check(other.ptr()) != 0;
+      if (is_text) return self.attr("name").attr(name)(other);
+      return integer.attr(name)(self, other);
+    });
+  }
 }
 
 template <class Enum>
@@ -40,7 +51,7 @@ void bind_enum(py::module_& m) {
   }
   // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
-  print_by_name(m.attr(Table::kName));
+  stand_for_names(m.attr(Table::kName));
 }
 
 void bind_data_type(py::module_& m) {
@@ -51,7 +62,7 @@ void bind_data_type(py::module_& m) {
   // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
   const py::object type = m.attr("DataType");
-  print_by_name(type);
+  stand_for_names(type);
   type.attr("dtype") = py::module_::import("builtins")
                            .attr("property")(py::cpp_function(
                                [](DataType self) { return to_dtype(self); },

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Static training graphs for Apple GPUs and every CPU.
+"""Networks that train as one static graph, compiled once.
 
-Build a graph of layers, compile it for a device, then train it: as a whole, or step
-by step, phase by phase, asynchronously.
+The shortest program, from which examples in help() go on:
 
     >>> import numpy as np
     >>> import traingraph as tg
@@ -21,18 +20,31 @@ by step, phase by phase, asynchronously.
     >>> history = tg.fit(training, (points, targets), epochs=3)
     >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
 
-Examples in help() go on from here, those of methods from the one of their class.
+What it is made of, each with its own help, such as help(tg.fit):
 
-Where to look:
+- `Tensor`, an input, a label or a result; results take operators and methods, such as
+  ``h @ w + 1``, ``h[:, 0]`` and ``h.mean(axis=1)``
+- `Graph`, to which `node` and `sequence` add layers
+- `TrainingGraph` and `InferenceGraph`: declare, `compile`, `execute`, `save`
+- `fit`, `evaluate`, `predict`: the loop over batches and epochs; `prefetch`
+- `Device`, `set_num_threads`, `set_seed`: where and how it runs
 
-- tensors and graphs: Tensor, Graph, and what graphs are made of: layers, losses,
-  optimizers, ops
-- running: TrainingGraph, InferenceGraph, Device, Execution, ExecutionResult
-- loops: fit, evaluate, predict, History, metrics, callbacks, prefetch, parameters_of
-- what happens: MemoryReport, Report, Profile
-- several processes: mpi_collective, Collective, fixed_order
-- other formats: onnx; coming from ML Compute: mlcompute, nodes
-- what can go wrong: errors
+And by module:
+
+- `layers`: convolutions, dense, recurrent and attention layers, normalizations ...
+- `losses`: what training minimizes, beside any result of a graph
+- `optimizers`: SGD, Adam, AdamW, RMSProp, and schedules of their rates
+- `ops`: what a graph computes without parameters, as ``graph.ops.gather(...)``
+- `metrics`: the functions behind ``metrics=["accuracy"]``
+- `callbacks`: a rate that is reduced on a plateau, averages of parameters
+- `nodes`: filter nodes and their walk backward, as with MPSNN
+- `onnx`: models of ONNX as graphs that train, and graphs as models
+- `mlcompute`: names of ML Compute for which the field has others
+- `errors`: what is raised; each error says what it expected, got and what to try
+
+Read on: the docstrings of `TrainingGraph.execute`, for the step in three phases with
+gradients in between, and of `fit`; then the guides and programs in docs/ and examples/
+of the repository, of which docs/index.md is the first.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ._make_error import make_error
 from .errors import InvalidArgument, StateError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -31,7 +32,8 @@ class ReduceOnPlateau:
     """Multiplies the optimizer's rate when a metric no longer gets better.
 
     A callback of fit(). The optimizer has no schedule then: setting its rate is a
-    StateError with one. The rate is part of a checkpoint, what was counted is not.
+    StateError with one. The rate is part of a checkpoint; what was counted is in
+    state_dict(), for a run that goes on.
 
     Args:
         factor: what the rate is multiplied by, above 0 and below 1.
@@ -111,6 +113,43 @@ class ReduceOnPlateau:
             self._reduce(epoch.training)
             self._epochs = 0
 
+    def state_dict(self) -> dict[str, float]:
+        """Tells the best metric and the epochs since, for a run that goes on.
+
+        Returns:
+            Numbers that JSON has room for: best and epochs.
+
+        Example:
+            >>> sorted(slower.state_dict())
+            ['best', 'epochs']
+        """
+        return {"best": self._best, "epochs": self._epochs}
+
+    @checked
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Goes on from what state_dict() returned.
+
+        Args:
+            state: what that was.
+
+        Raises:
+            InvalidArgument: it has other names.
+            CallError: it is no mapping.
+
+        Example:
+            >>> slower.load_state_dict(slower.state_dict())
+        """
+        if set(state) != {"best", "epochs"}:
+            raise make_error(
+                InvalidArgument,
+                "this is no state of a plateau",
+                op="ReduceOnPlateau",
+                node="load_state_dict",
+                expected="best, epochs",
+                got=", ".join(map(str, state)) or "nothing",
+            )
+        self._best, self._epochs = float(state["best"]), int(state["epochs"])
+
     def _reduce(self, training: TrainingGraph) -> None:
         optimizer = training.optimizer
         if optimizer is None:
@@ -152,11 +191,9 @@ class MovingAverage:
         require_number("MovingAverage", "decay", decay, least=0, below=1)
         require_count("MovingAverage", "every", every)
         self.values: Values = {}
-        """The averages by the names of state_dict(); to be kept with a checkpoint, and
-        given back to a new object."""
+        """The averages by the names of the parameters."""
         self._decay = decay
         self._every = every
-        self._updates = 0
 
     @checked
     def update(self, training: TrainingGraph) -> None:
@@ -166,7 +203,7 @@ class MovingAverage:
             training: the graph.
 
         Raises:
-            StateError: it is not compiled.
+            StateError: it is not compiled, or has no optimizer.
             DTypeError: parameters are bfloat16, and ml_dtypes is not there.
 
         Example:
@@ -175,8 +212,13 @@ class MovingAverage:
             >>> sorted(average.values)
             ['fc.biases', 'fc.weights']
         """
-        self._updates += 1
-        if self.values and self._updates % self._every:
+        if training.optimizer is None:
+            raise StateError(
+                "[MovingAverage] there are no updates: expected a graph with an "
+                "optimizer."
+            )
+        updates = training.optimizer.time_step - 1  # a run that is resumed goes on
+        if self.values and updates % self._every:
             return
         state = training.state_dict()
         keep = np.float32(self._decay**self._every)
@@ -186,6 +228,35 @@ class MovingAverage:
             average = self.values.setdefault(name, value)
             if average is not value:
                 average += (1 - keep) * (value - average)
+
+    def state_dict(self) -> Values:
+        """Copies the averages, for a run that goes on: np.savez() writes them.
+
+        Returns:
+            Name of a parameter -> array of float32.
+
+        Example:
+            >>> average.update(training)
+            >>> sorted(average.state_dict())
+            ['fc.biases', 'fc.weights']
+        """
+        return {name: value.copy() for name, value in self.values.items()}
+
+    @checked
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes on from what state_dict() returned.
+
+        Args:
+            state: name of a parameter -> array.
+
+        Raises:
+            CallError: it is no mapping.
+
+        Example:
+            >>> average.update(training)
+            >>> average.load_state_dict(average.state_dict())
+        """
+        self.values = {name: np.array(state[name], np.float32) for name in state}
 
     @checked
     def apply(self, training: TrainingGraph) -> Applied:

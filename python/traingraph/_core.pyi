@@ -405,6 +405,8 @@ class DataType(enum.IntEnum):
     int32 = 7
     int8 = 8
     uint8 = 9
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
     @property
     def dtype(self) -> numpy.dtype[Any]: ...
@@ -415,6 +417,8 @@ class DeviceType(enum.IntEnum):
     any = 2
     ane = 3
     null = 4
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class Precision(enum.IntEnum):
@@ -422,6 +426,8 @@ class Precision(enum.IntEnum):
     fast = 1
     mixed_bfloat16 = 2
     mixed_float16 = 3
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class RandomInitializerType(enum.IntEnum):
@@ -431,6 +437,8 @@ class RandomInitializerType(enum.IntEnum):
     he_uniform = 100
     he_normal = 101
     orthogonal = 102
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ActivationType(enum.IntEnum):
@@ -458,6 +466,8 @@ class ActivationType(enum.IntEnum):
     gelu_tanh = 100
     silu = 101
     mish = 102
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ArithmeticOperation(enum.IntEnum):
@@ -491,6 +501,8 @@ class ArithmeticOperation(enum.IntEnum):
     divide_no_nan = 27
     min = 28
     max = 29
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ComparisonOperation(enum.IntEnum):
@@ -506,6 +518,8 @@ class ComparisonOperation(enum.IntEnum):
     logical_nand = 9
     logical_nor = 10
     logical_xor = 11
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class LossType(enum.IntEnum):
@@ -519,6 +533,8 @@ class LossType(enum.IntEnum):
     cosine_distance = 7
     log = 8
     kullback_leibler_divergence = 9
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ReductionType(enum.IntEnum):
@@ -532,18 +548,24 @@ class ReductionType(enum.IntEnum):
     l1_norm = 7
     any = 8
     all = 9
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ConvolutionType(enum.IntEnum):
     standard = 0
     transposed = 1
     depthwise = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingPolicy(enum.IntEnum):
     same = 0
     valid = 1
     use_padding_size = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingType(enum.IntEnum):
@@ -552,57 +574,77 @@ class PaddingType(enum.IntEnum):
     symmetric = 2
     constant = 3
     replicate = 100
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PoolingType(enum.IntEnum):
     max = 1
     average = 2
     l2_norm = 3
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class SampleMode(enum.IntEnum):
     nearest = 0
     linear = 1
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class SoftmaxOperation(enum.IntEnum):
     softmax = 0
     log_softmax = 1
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class LSTMResultMode(enum.IntEnum):
     output = 0
     output_and_states = 1
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class RegularizationType(enum.IntEnum):
     none = 0
     l1 = 1
     l2 = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class GradientClippingType(enum.IntEnum):
     by_value = 0
     by_norm = 1
     by_global_norm = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class TrainingStyle(enum.IntEnum):
     none = 0
     cpu = 1
     gpu = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingExtent(enum.IntEnum):
     valid_only = 0
     same = 1
     full = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingAlignment(enum.IntEnum):
     centered = 0
     top_left = 1
     bottom_right = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingRemainder(enum.IntEnum):
@@ -610,6 +652,8 @@ class PaddingRemainder(enum.IntEnum):
     top_right = 1
     bottom_left = 2
     bottom_right = 3
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ImageEdgeMode(enum.IntEnum):
@@ -618,6 +662,8 @@ class ImageEdgeMode(enum.IntEnum):
     mirror = 2
     mirror_with_edge = 3
     constant = 4
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class NeuronType(enum.IntEnum):
@@ -637,6 +683,8 @@ class NeuronType(enum.IntEnum):
     exponential = 13
     logarithm = 14
     gelu = 15
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ImageReduction(enum.IntEnum):
@@ -655,6 +703,8 @@ class ImageReduction(enum.IntEnum):
     feature_channels_argument_min = 12
     feature_channels_argument_max = 13
     spatial_mean = 14
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class TensorDescriptor:
@@ -2137,6 +2187,22 @@ class Layer:
         """
         Running statistics, which training moves: mean and variance.
         """
+    @property
+    def uses_inference_form(self) -> bool:
+        """
+        Does the layer compute in a training graph, too, as in an inference graph? Dropout then passes its source on, a normalization takes its running statistics and leaves them; parameters train as they would. Read by compile(). Default: False.
+
+        Example:
+            >>> image = tg.Tensor((8, 3, 4, 4), name="image")
+            >>> graph = tg.Graph()
+            >>> norm = tg.layers.BatchNormalization()
+            >>> h = graph.sequence(image, norm, tg.layers.Flatten())
+            >>> for layer in graph.layers:
+            ...     if isinstance(layer, tg.layers.BatchNormalization):
+            ...         layer.uses_inference_form = True
+        """
+    @uses_inference_form.setter
+    def uses_inference_form(self, value: bool) -> None: ...
 
 class ActivationDescriptor:
     """
@@ -2382,6 +2448,9 @@ class SoftPlus(Activation):
         beta: How sharp the bend is, above 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
 
+    Raises:
+        InvalidArgument: for a beta that is not above 0.
+
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
         >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftPlus()).shape
@@ -2454,6 +2523,9 @@ class CELU(Activation):
         a: Below 0 the result tends to -a; not 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
 
+    Raises:
+        InvalidArgument: for an a of 0.
+
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
         >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.CELU()).shape
@@ -2469,6 +2541,9 @@ class HardShrink(Activation):
         a: What is no larger becomes 0; not below 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
 
+    Raises:
+        InvalidArgument: for an a below 0.
+
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
         >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardShrink()).shape
@@ -2483,6 +2558,9 @@ class SoftShrink(Activation):
     Args:
         a: By how much numbers come closer to 0; not below 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an a below 0.
 
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
@@ -2562,6 +2640,9 @@ class Clamp(Activation):
         min_value: The smallest value.
         max_value: The largest value, no smaller.
         name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a max_value below min_value.
 
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
@@ -8201,7 +8282,29 @@ class Collective:
 
 class GRUDescriptor:
     """
-    MPSGraph's options of Graph.ops.gru: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of graph.ops.gru.
+
+    Activations are "none", "relu", "tanh", "sigmoid" or "hard_sigmoid".
+
+    Args:
+        reverse: From the last step to the first; bidirectional ops do both.
+        bidirectional: Two directions, whose states are side by side.
+        training: The op also gives the training state.
+        reset_gate_first: Gates are in the order reset, update, output, and not update,
+            reset, output.
+        reset_after: The reset gate multiplies the recurrent product, and not the state
+            that goes into it.
+        flip_z: h = (1 - z) h' + z o, else z h' + (1 - z) o.
+        update_gate_activation: The activation of the update gate.
+        reset_gate_activation: The activation of the reset gate.
+        output_gate_activation: The activation of the output gate.
+
+    Raises:
+        InvalidArgument: for other activations.
+
+    Example:
+        >>> tg.ops.GRUDescriptor(training=True).reset_after
+        False
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -8224,33 +8327,76 @@ class GRUDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Two directions, whose states are side by side.
+        """
     @property
     def flip_z(self) -> bool:
         """
         h = (1 - z) h' + z o, else z h' + (1 - z) o.
         """
     @property
-    def output_gate_activation(self) -> ActivationType: ...
+    def output_gate_activation(self) -> ActivationType:
+        """
+        The activation of the output gate.
+        """
     @property
-    def reset_after(self) -> bool: ...
+    def reset_after(self) -> bool:
+        """
+        The reset gate multiplies the recurrent product, and not the state that goes into it.
+        """
     @property
-    def reset_gate_activation(self) -> ActivationType: ...
+    def reset_gate_activation(self) -> ActivationType:
+        """
+        The activation of the reset gate.
+        """
     @property
-    def reset_gate_first(self) -> bool: ...
+    def reset_gate_first(self) -> bool:
+        """
+        Gates are in the order reset, update, output, and not update, reset, output.
+        """
     @property
-    def reverse(self) -> bool: ...
+    def reverse(self) -> bool:
+        """
+        From the last step to the first; bidirectional ops do both.
+        """
     @property
     def training(self) -> bool:
         """
         The op also gives the training state.
         """
     @property
-    def update_gate_activation(self) -> ActivationType: ...
+    def update_gate_activation(self) -> ActivationType:
+        """
+        The activation of the update gate.
+        """
 
 class LSTMOpDescriptor:
     """
-    MPSGraph's options of Graph.ops.lstm: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of graph.ops.lstm.
+
+    Activations are "none", "relu", "tanh", "sigmoid" or "hard_sigmoid".
+
+    Args:
+        reverse: From the last step to the first; bidirectional ops do both.
+        bidirectional: Two directions, whose states are side by side.
+        produce_cell: The op also gives the cells.
+        training: The op also gives the training state.
+        forget_gate_last: Gates are in the order input, cell, forget, output, and not
+            input, forget, cell, output.
+        input_gate_activation: The activation of the input gate.
+        forget_gate_activation: The activation of the forget gate.
+        cell_gate_activation: The activation of the cell gate.
+        output_gate_activation: The activation of the output gate.
+        activation: The activation of the cell.
+
+    Raises:
+        InvalidArgument: for other activations.
+
+    Example:
+        >>> tg.ops.LSTMOpDescriptor(training=True).produce_cell
+        False
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -8279,24 +8425,45 @@ class LSTMOpDescriptor:
         The activation of the cell.
         """
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Two directions, whose states are side by side.
+        """
     @property
-    def cell_gate_activation(self) -> ActivationType: ...
+    def cell_gate_activation(self) -> ActivationType:
+        """
+        The activation of the cell gate.
+        """
     @property
-    def forget_gate_activation(self) -> ActivationType: ...
+    def forget_gate_activation(self) -> ActivationType:
+        """
+        The activation of the forget gate.
+        """
     @property
-    def forget_gate_last(self) -> bool: ...
+    def forget_gate_last(self) -> bool:
+        """
+        Gates are in the order input, cell, forget, output, and not input, forget, cell, output.
+        """
     @property
-    def input_gate_activation(self) -> ActivationType: ...
+    def input_gate_activation(self) -> ActivationType:
+        """
+        The activation of the input gate.
+        """
     @property
-    def output_gate_activation(self) -> ActivationType: ...
+    def output_gate_activation(self) -> ActivationType:
+        """
+        The activation of the output gate.
+        """
     @property
     def produce_cell(self) -> bool:
         """
         The op also gives the cells.
         """
     @property
-    def reverse(self) -> bool: ...
+    def reverse(self) -> bool:
+        """
+        From the last step to the first; bidirectional ops do both.
+        """
     @property
     def training(self) -> bool:
         """
@@ -8305,7 +8472,22 @@ class LSTMOpDescriptor:
 
 class SingleGateRNNDescriptor:
     """
-    MPSGraph's options of Graph.ops.single_gate_rnn: see docs/recurrent.md. The activation is none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
+    MPSGraph's options of graph.ops.single_gate_rnn.
+
+    Activations are "none", "relu", "tanh", "sigmoid" or "hard_sigmoid".
+
+    Args:
+        reverse: From the last step to the first; bidirectional ops do both.
+        bidirectional: Two directions, whose states are side by side.
+        training: The op also gives the training state.
+        activation: The activation.
+
+    Raises:
+        InvalidArgument: for other activations.
+
+    Example:
+        >>> tg.ops.SingleGateRNNDescriptor(bidirectional=True).training
+        False
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -8323,11 +8505,20 @@ class SingleGateRNNDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def activation(self) -> ActivationType: ...
+    def activation(self) -> ActivationType:
+        """
+        The activation.
+        """
     @property
-    def bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool:
+        """
+        Two directions, whose states are side by side.
+        """
     @property
-    def reverse(self) -> bool: ...
+    def reverse(self) -> bool:
+        """
+        From the last step to the first; bidirectional ops do both.
+        """
     @property
     def training(self) -> bool:
         """
@@ -8336,7 +8527,14 @@ class SingleGateRNNDescriptor:
 
 class Ops:
     """
-    The ops of a graph, which adds a node for each call. Inputs are tensors, by place or by name; options have names.
+    The ops of a graph, which adds a node for each call.
+
+    Inputs are tensors, by place or by name; options have names. Graph.ops gives it.
+
+    Example:
+        >>> graph, x = tg.Graph(), tg.Tensor((8, 10))
+        >>> graph.ops.softmax(x, axis=1).shape
+        (8, 10)
     """
     def __repr__(self) -> str: ...
     def accumulate_gradient(
@@ -8349,7 +8547,22 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `accumulate_gradient` op, which runs in `phase`: forward, gradient or update. Writes its inputs accumulator. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Adds a gradient to those of earlier batches.
+
+        Args:
+            accumulator: float32; written.
+            gradient: float32, of its shape.
+            factors: float32, (2): of what the accumulator holds, and of the
+                gradient.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def activation(
         self,
@@ -8363,7 +8576,59 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        An activation function of each element:
+
+        - "none": x.
+        - "relu": x >= 0 ? x : a * x.
+        - "linear": a * x + b.
+        - "sigmoid": 1 / (1 + exp(-x)).
+        - "hard_sigmoid": clamp(a * x + b, 0, 1).
+        - "tanh": a * tanh(b * x).
+        - "absolute": |x|; its gradient at 0 is 0.
+        - "soft_plus": a * ln(1 + exp(b * x)).
+        - "soft_sign": x / (1 + |x|).
+        - "elu": x >= 0 ? x : a * (exp(x) - 1).
+        - "relun": min(x >= 0 ? x : a * x, b).
+        - "log_sigmoid": ln(1 / (1 + exp(-x))).
+        - "selu": 1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1))).
+        - "celu": max(0, x) + min(0, a * (exp(x / a) - 1)).
+        - "hard_shrink": |x| > a ? x : 0.
+        - "soft_shrink": x > a ? x - a : x < -a ? x + a : 0.
+        - "tanh_shrink": x - tanh(x).
+        - "threshold": x > a ? x : b.
+        - "gelu": x * Phi(x), by erf.
+        - "hard_swish": x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6.
+        - "clamp": min(max(x, a), b).
+        - "gelu_tanh": The tanh approximation of GELU; not in ML Compute.
+        - "silu": x / (1 + exp(-x)); not in ML Compute.
+        - "mish": x * tanh(ln(1 + exp(x))); not in ML Compute.
+
+        Args:
+            x: Of any shape.
+            type: The function; see above.
+            a: Its first parameter, where the formula has one. None: 0 of relu, 0.2 of
+                hard_sigmoid, 0.5 of the shrinks, 1 of the others.
+            b: Its second parameter, where the formula has one. None: 0 of linear, 0.5 of
+                hard_sigmoid, 1 of the others.
+            c: No function uses it.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: f(x), of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.activation(x, type="relu", a=0.1).shape
+            (8, 10)
         """
     def activation_gradient(
         self,
@@ -8378,7 +8643,29 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``activation``: ``gradient * f'(x)``.
+
+        Args:
+            gradient: That of the activation's result.
+            x: What the activation read.
+            type: The function; see above.
+            a: Its first parameter, where the formula has one. None: 0 of relu, 0.2 of
+                hard_sigmoid, 0.5 of the shrinks, 1 of the others.
+            b: Its second parameter, where the formula has one. None: 0 of linear, 0.5 of
+                hard_sigmoid, 1 of the others.
+            c: No function uses it.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def adam_update(
         self,
@@ -8406,7 +8693,43 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `adam_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        A step of Adam with momentum m, velocity v and gradient g:
+        ``m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2;
+        parameter -= corrected_rate * m / (sqrt(v) + epsilon)``.
+
+        Args:
+            parameter: What is trained; written.
+            gradient: float32, of its shape.
+            momentum: float32, of its shape; written.
+            velocity: float32, of its shape; written.
+            maximum_velocity: float32, of its shape; written, with
+                ``uses_amsgrad``.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            scale: float32, (1): multiplies the gradient; below 0 the update is
+                left out. None: 1.
+            gradient_rescale: Multiplies the gradient, after clipping.
+            clips_by_value: Are the gradient's elements limited?
+            gradient_clip_min: The least element that is left, if so.
+            gradient_clip_max: The largest.
+            regularization_type: What is added to the gradient: "none", "l1" (scale *
+                sign(parameter)) or "l2" (scale * parameter).
+            regularization_scale: By how much.
+            lr_scale: Multiplies the learning rate.
+            beta1: The share of the momentum that is kept.
+            beta2: The share of the velocity that is kept.
+            epsilon: Added to the divisor.
+            uses_amsgrad: Is the largest velocity so far used?
+            decoupled_decay: AdamW: does regularization_scale decay the parameter itself?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def attention(
         self,
@@ -8426,7 +8749,51 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum log_sum_rest. Raises ShapeError, DTypeError or InvalidArgument.
+        Scaled dot-product attention of several heads, which share the last axis:
+        ``softmax(scale * query @ key.T + mask) @ value`` for each.
+
+        A query that sees no key has output 0. ``layers.MultiheadAttention`` has the
+        products around it.
+
+        Args:
+            query: (N, L, heads * D).
+            key: (N, S, heads * D).
+            value: (N, S, heads * V).
+            key_mask: Boolean, (N, S): True for keys that nobody sees; None: all
+                are seen.
+            attention_mask: (1, L, S), or (N * heads, L, S): boolean, True where a
+                query does not see a key, or floats of the query's type, which are
+                added to the scores; None: nothing.
+            random_state: int32, (4): the low and the high word of the seed, then
+                those of the step. For dropout alone.
+            head_count: The number of heads.
+            scale: Multiplies the scores; 0: 1 / sqrt(D).
+            dropout: The probability with which a weight is dropped in training.
+            seed: Where the random numbers start; 0: the platform's seed.
+            stream: Tells the dropouts of a graph apart; compile() numbers them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            output: (N, L, heads * V).
+            log_sum: float32, (N, heads, L): the logarithms of the sums of the
+                exponentials of the scores.
+            log_sum_rest: float32, (N, heads, L): what rounding took of log_sum,
+                for the gradient.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> query, key = tg.Tensor((8, 5, 64)), tg.Tensor((8, 7, 64))
+            >>> output, *_ = g.ops.attention(query, key, key, head_count=4)
+            >>> output.shape
+            (8, 5, 64)
         """
     def attention_gradient(
         self,
@@ -8451,7 +8818,40 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `attention_gradient` op, which runs in `phase`: forward, gradient or update. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``attention`` by query, key, value and a mask of floats.
+
+        Args:
+            gradient: That of the output.
+            query: The forward op's.
+            key: The forward op's.
+            value: The forward op's.
+            output: The forward op's first result.
+            log_sum: Its second.
+            key_mask: The forward op's.
+            attention_mask: The forward op's.
+            random_state: The forward op's.
+            log_sum_gradient: float32, (N, heads, L): the gradient of log_sum.
+            log_sum_rest: The forward op's third result.
+            head_count: The number of heads.
+            scale: Multiplies the scores; 0: 1 / sqrt(D).
+            dropout: The probability with which a weight is dropped in training.
+            seed: Where the random numbers start; 0: the platform's seed.
+            stream: Tells the dropouts of a graph apart; compile() numbers them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dquery: The gradient of query.
+            dkey: The gradient of key.
+            dvalue: The gradient of value.
+            dmask: float32, (N * heads, L, S): the gradient of the mask.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def average_pool_2d(
         self,
@@ -8466,7 +8866,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The mean of each window of images.
+
+        The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
+        stride) + 1`` rows, and as many columns by the same formula.
+
+        Args:
+            x: Images, (N, C, H, W).
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            count_includes_padding: Are zeros of the padding samples that the mean counts?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: (N, C, H', W').
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.average_pool_2d(x, kernel_size=2, strides=2).shape
+            (8, 3, 16, 16)
         """
     def average_pool_2d_gradient(
         self,
@@ -8482,7 +8911,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``average_pool_2d``: each sample's share of its windows.
+
+        Args:
+            gradient: That of y, (N, C, H', W').
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            count_includes_padding: Are zeros of the padding samples that the mean counts?
+            shape: That of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, of ``shape``: (N, C, H, W).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm(
         self,
@@ -8499,7 +8949,46 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Batch normalization of channels, axis 1: ``y = gamma * (x - mean) /
+        sqrt(variance + epsilon) + beta``.
+
+        In training, mean and (biased) variance are those of the batch, over all
+        axes but 1, and the running ones move: ``running = momentum * running +
+        (1 - momentum) * batch``, the variance by the batch's unbiased one. At
+        inference, and with ``training=False``, the running ones are used.
+
+        Args:
+            x: (N, C, ...).
+            gamma: float32, (C): the scale; None is 1.
+            beta: float32, (C): the shift; None is 0.
+            running_mean: float32, (C); written in training.
+            running_variance: float32, (C); written in training.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+            mean: float32, (C): what was subtracted.
+            variance: float32, (C): what was divided by the root of.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> mean = tg.Tensor((3,), data=np.zeros(3))
+            >>> variance = tg.Tensor((3,), data=np.ones(3))
+            >>> y, *_ = g.ops.batch_norm(x, None, None, mean, variance)
+            >>> y.shape
+            (8, 3, 32, 32)
         """
     def batch_norm_apply(
         self,
@@ -8517,7 +9006,42 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_apply` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        ``batch_norm`` by moments that are given.
+
+        Args:
+            x: (N, C, ...).
+            gamma: float32, (C): the scale; None is 1.
+            beta: float32, (C): the shift; None is 0.
+            running_mean: float32, (C); written in training.
+            running_variance: float32, (C); written in training.
+            moments: float32, (4, C), of ``batch_norm_moments``.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+            mean: float32, (C).
+            variance: float32, (C).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> mean = tg.Tensor((3,), data=np.zeros(3))
+            >>> variance = tg.Tensor((3,), data=np.ones(3))
+            >>> moments = g.ops.batch_norm_moments(x)
+            >>> y, *_ = g.ops.batch_norm_apply(x, None, None, mean, variance, moments)
+            >>> y.shape
+            (8, 3, 32, 32)
         """
     def batch_norm_gradient(
         self,
@@ -8534,7 +9058,31 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``batch_norm`` by x, gamma and beta.
+
+        Args:
+            gradient: That of y.
+            x: (N, C, ...).
+            gamma: The forward op's.
+            mean: The forward op's second result.
+            variance: Its third.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+            dgamma: float32, (C).
+            dbeta: float32, (C).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm_gradient_apply(
         self,
@@ -8551,7 +9099,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `batch_norm_gradient_apply` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``batch_norm`` by x, of sums that are given.
+
+        Args:
+            gradient: That of y.
+            x: (N, C, ...).
+            gamma: The forward op's.
+            moments: float32, (4, C), of the whole batch.
+            sums: float32, (2, C), of ``batch_norm_gradient_sums``, of the whole
+                batch.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm_gradient_sums(
         self,
@@ -8566,13 +9137,58 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_gradient_sums` op, which runs in `phase`: forward, gradient or update. Results: sums dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        The sums over a batch that the gradient of ``batch_norm`` is made of.
+
+        Args:
+            gradient: That of y.
+            x: (N, C, ...).
+            moments: float32, (4, C), of the whole batch.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            sums: float32, (2, C): of gradient, and of gradient * (x - mean).
+            dgamma: float32, (C).
+            dbeta: float32, (C).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def batch_norm_moments(
         self, x: Tensor, *, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `batch_norm_moments` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The moments of channels that ``batch_norm_apply`` normalises with: where a
+        batch is spread over processes, theirs are joined in between.
+
+        Args:
+            x: (N, C, ...).
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            moments: float32, (4, C): the number of elements, their mean, what
+                float32 loses of it, and their biased variance.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.batch_norm_moments(x).shape
+            (4, 3)
         """
     def binary(
         self,
@@ -8584,7 +9200,40 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `binary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Arithmetic of two tensors, element by element:
+
+        - "add": x + y.
+        - "subtract": x - y.
+        - "multiply": x * y.
+        - "divide": x / y.
+        - "pow": x to the power of y.
+        - "multiply_no_nan": x * y; 0 where y is 0.
+        - "divide_no_nan": x / y; 0 where y is 0.
+        - "min": The smaller of x and y; NaN when either is.
+        - "max": The larger of x and y; NaN when either is.
+
+        Args:
+            x: The first operand.
+            y: The second; their shapes broadcast as NumPy's do.
+            operation: What is computed; see above.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: f(x, y), of the shape to which both broadcast.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 10)), tg.Tensor((10,))
+            >>> g.ops.binary(x, y, operation="max").shape
+            (8, 10)
         """
     def broadcast_to(
         self,
@@ -8595,7 +9244,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `broadcast_to` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Repeats x along axes that it lacks or that have size 1, as NumPy's
+        broadcast_to.
+
+        Args:
+            x: Of a shape that broadcasts to ``shape``.
+            shape: The sizes of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of ``shape``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 1))
+            >>> g.ops.broadcast_to(x, shape=(8, 10)).shape
+            (8, 10)
         """
     def cast(
         self,
@@ -8606,7 +9278,32 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `cast` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The same numbers in another data type. Floats lose their fraction on the way
+        to integers; as truth values all but 0 are true.
+
+        The gradient passes between types of floats, and ends at others.
+
+        Args:
+            x: Of any shape and type.
+            data_type: That of the result, such as "float16".
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x, in ``data_type``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10), "int32")
+            >>> g.ops.cast(x, data_type="float32")
+            <Tensor "cast", (8, 10), float32>
         """
     def clip_scale(
         self,
@@ -8618,7 +9315,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `clip_scale` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        What gradients are multiplied by so that their norm is at most a maximum:
+        ``min(1, maximum_norm / norm)``, or 1 while clipping is off.
+
+        Args:
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            squared_norms: float32, (1) each, of the gradients; behind them, if at
+                all, each gradient as (1, n).
+            maximum_norm: The largest norm that is left as it is.
+            custom_norm: Stands for the norm; 0: it is that of the squares.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            scale: float32, (1).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def compare(
         self,
@@ -8630,13 +9348,70 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `compare` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Compares two tensors, element by element; no gradient passes:
+
+        - "equal": x == y.
+        - "not_equal": x != y.
+        - "less": x < y.
+        - "greater": x > y.
+        - "less_or_equal": x <= y.
+        - "greater_or_equal": x >= y.
+        - "logical_and": Both x and y.
+        - "logical_or": x or y, or both.
+        - "logical_nand": Not both x and y.
+        - "logical_nor": Neither x nor y.
+        - "logical_xor": Either x or y, but not both.
+
+        Args:
+            x: Floats, int32, int64 or boolean; boolean for the logical ones.
+            y: Of the same type; their shapes broadcast as NumPy's do.
+            operation: Which comparison; see above.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: Boolean, of the shape to which both broadcast.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 10)), tg.Tensor((8, 1))
+            >>> g.ops.compare(x, y, operation="greater")
+            <Tensor "compare", (8, 10), boolean>
         """
     def concatenate(
         self, *x: Tensor, axis: int = 1, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `concatenate` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Tensors behind each other on one axis.
+
+        Args:
+            x: One or more tensors of one type, with equal sizes on all other axes.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: With the sum of their sizes on the axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 3)), tg.Tensor((8, 4))
+            >>> g.ops.concatenate(x, y, axis=1).shape
+            (8, 7)
         """
     def convolution_2d(
         self,
@@ -8652,7 +9427,41 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Convolution of images, in the sense of the field: cross-correlation.
+
+        ``y[n, o, i, j] = bias[o] + sum over c, u, v of weights[o, c, u, v]
+        * x[n, c, i * stride + u * dilation - top, j * stride + v * dilation -
+        left]``, with zeros outside of the image and c running over the channels of
+        o's group. The result has ``floor((H + top + bottom - (KH - 1) * dilation -
+        1) / stride) + 1`` rows, and as many columns by the same formula.
+
+        Args:
+            x: Images, (N, C, H, W).
+            weights: (O, C / groups, KH, KW).
+            bias: (O), added to each channel; None adds nothing.
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            groups: Channels are cut into so many groups, each with weights of its own; that
+                of the input channels is depthwise.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: (N, O, H', W').
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((8, 3, 32, 32)), tg.Tensor((16, 3, 3, 3))
+            >>> g.ops.convolution_2d(x, weights, strides=2, padding=1).shape
+            (8, 16, 16, 16)
         """
     def convolution_2d_input_gradient(
         self,
@@ -8668,7 +9477,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_input_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``convolution_2d`` by its images. Called by itself, it is a
+        transposed convolution.
+
+        Args:
+            gradient: That of the convolution's result, (N, O, H', W').
+            weights: The convolution's, (O, C / groups, KH, KW).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            groups: Channels are cut into so many groups, each with weights of its own; that
+                of the input channels is depthwise.
+            shape: That of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, of ``shape``: (N, C, H, W).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def convolution_2d_weights_gradient(
         self,
@@ -8684,7 +9516,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_weights_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``convolution_2d`` by its weights, summed over the batch.
+
+        Args:
+            gradient: That of the convolution's result, (N, O, H', W').
+            x: The convolution's images, (N, C, H, W).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            groups: Channels are cut into so many groups, each with weights of its own; that
+                of the input channels is depthwise.
+            shape: That of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dweights: The gradient of the weights, of ``shape``: (O, C / groups,
+                KH, KW).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def ctc_loss(
         self,
@@ -8700,7 +9555,40 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `ctc_loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Connectionist temporal classification: the loss of a sequence of labels
+        when nobody says which step has which label.
+
+        ``-ln`` of the probability that a path of one class per step, drawn from
+        softmax(prediction), reads as the labels: repetitions become one, then
+        blanks are left out.
+
+        Args:
+            prediction: Scores of C classes at T steps, (N, T, C).
+            labels: int32 or int64, (N, S), from 0 to C - 1; -1 behind the last.
+            lengths: int32, (N): how many steps count; None: all.
+            label_lengths: int32, (N): how many labels count; None: those in front
+                of the first -1.
+            blank: The class that stands for no label.
+            zero_infinity: Are infinite losses, and their gradients, 0?
+            divides_by_label_length: Is each loss divided by the number of its labels?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            loss: float32, (N). Infinite where no path reads as the labels.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> scores, letters = tg.Tensor((8, 50, 27)), tg.Tensor((8, 12), "int32")
+            >>> g.ops.ctc_loss(scores, letters).shape
+            (8,)
         """
     def ctc_loss_gradient(
         self,
@@ -8717,7 +9605,29 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `ctc_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``ctc_loss`` by its prediction.
+
+        Args:
+            gradient: float32, (N): that of the loss.
+            prediction: The loss's.
+            labels: The loss's.
+            lengths: The loss's.
+            label_lengths: The loss's.
+            blank: The class that stands for no label.
+            zero_infinity: Are infinite losses, and their gradients, 0?
+            divides_by_label_length: Is each loss divided by the number of its labels?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dprediction: The gradient of the prediction.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def dropout(
         self,
@@ -8731,7 +9641,38 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `dropout` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Drops elements in training: each is 0 with probability ``rate``, else
+        ``x / (1 - rate)``. At inference it is x.
+
+        Which elements is a function of the random state, so that a run with the
+        same seed drops the same ones; ``layers.Dropout`` supplies that state.
+
+        Args:
+            x: Of any shape.
+            random_state: int32, (4): the low and the high word of the seed, then
+                those of the step.
+            rate: The probability with which an element is dropped; at least 0, below 1.
+            seed: Where the random numbers start; 0: the platform's seed.
+            stream: Tells the dropouts of a graph apart; compile() numbers them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> state = tg.Tensor((4,), "int32", batch_axis=None)
+            >>> g.ops.dropout(x, state, rate=0.2).shape
+            (8, 10)
         """
     def embedding(
         self,
@@ -8747,7 +9688,38 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding` op, which runs in `phase`: forward, gradient or update. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
+        Looks up rows of a table by their indices.
+
+        Args:
+            weights: The table, (count, dimension) or (1, count, 1, dimension).
+                Written in training where ``maximum_norm`` is given.
+            indices: int32 or int64, of any shape, from 0 to count - 1.
+            padding_index: A row that gets no gradient; -1: none.
+            maximum_norm: Rows that are looked up and have a larger norm are scaled down to
+                it, in training where they are stored; 0: none are.
+            p_norm: The order of that norm.
+            scales_gradient_by_frequency: Is a row's gradient divided by how often it was
+                looked up?
+            training: Are scaled rows stored? Inference stores none.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: The rows: of the shape of indices, then dimension.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> table = tg.Tensor((1000, 16), data=np.zeros((1000, 16)))
+            >>> words = tg.Tensor((8, 20), "int32")
+            >>> g.ops.embedding(table, words).shape
+            (8, 20, 16)
         """
     def embedding_gradient(
         self,
@@ -8761,7 +9733,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``embedding`` by its weights: the sum of the gradients of
+        each row.
+
+        Args:
+            gradient: That of y.
+            indices: The forward op's.
+            padding_index: A row that gets no gradient; -1: none.
+            scales_gradient_by_frequency: Is a row's gradient divided by how often it was
+                looked up?
+            shape: That of the weights.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dweights: The gradient of the weights, of ``shape``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def fill(
         self,
@@ -8773,7 +9766,29 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `fill` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        A tensor with one value everywhere.
+
+        Args:
+            shape: Its sizes.
+            value: Each element.
+            data_type: Floats, int32, int64 or boolean.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of ``shape``, in ``data_type``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> g.ops.fill(shape=(2, 3), value=1.0).shape
+            (2, 3)
         """
     def gather(
         self,
@@ -8785,7 +9800,35 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `gather` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Picks elements along an axis by their indices.
+
+        Indices of one axis name whole slices (NumPy's take): on axis 1 of
+        (N, C, W), indices (M) give (N, M, W). Indices of the source's rank name
+        single elements (take_along_axis): (N, M, W) give (N, M, W).
+
+        Args:
+            source: What is picked from.
+            indices: int32 or int64, from 0 to the size of the axis - 1. (M), or
+                the source's shape with another size on the axis.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: What was picked, in the source's type.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, indices = tg.Tensor((8, 10, 4)), tg.Tensor((3,), "int32")
+            >>> g.ops.gather(x, indices, axis=1).shape
+            (8, 3, 4)
         """
     def gru(
         self,
@@ -8801,9 +9844,37 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        A GRU as MPSGraph has it: the states (T, N, D H), and the training state (T, N, D 3 H) when training.
+        A GRU as MPSGraph has it.
 
-        source (T, N, I), or (T, N, D 3 H) without an input weight; recurrent_weight (3 H, H) or, bidirectional, (2, 3 H, H); input_weight (D 3 H, I), bias (D 3 H), init_state and mask (N, D H), secondary_bias (D H) with reset_after. Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
+        Sizes: T steps, N samples, I features, H units, G = 3 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            secondary_bias: (D H), with reset_after; None: zeros.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: The states (T, N, D H), and the training state (T, N, D G
+            H) when training.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
+
+        Example:
+            >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+            >>> r, w = tg.Tensor((12, 4)), tg.Tensor((12, 3))
+            >>> graph.ops.gru(x, r, w)[0].shape
+            (5, 8, 4)
         """
     def gru_gradients(
         self,
@@ -8823,9 +9894,35 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        Gradients of gru(): of source, recurrent weight, input weight, bias, initial state and secondary bias, without those of absent inputs.
+        The gradients of gru(), as MPSGraph has them.
 
-        source_gradient (T, N, D H) is that of the states, state_gradient (N, D H) of the last ones; z_state and output_fwd are the results of gru(), all else its inputs.
+        Sizes: T steps, N samples, I features, H units, G = 3 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            source_gradient: (T, N, D H): the gradient of the states.
+            z_state: (T, N, D G H): the training state that the op gave.
+            output_fwd: (T, N, D H): the states that it gave.
+            state_gradient: (N, D H): what the last states get from outside; None: nothing.
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            secondary_bias: (D H), with reset_after; None: zeros.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: Those of source, recurrent weight, input weight, bias, initial
+            state and secondary bias, without those of absent inputs.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
         """
     def gru_steps(
         self,
@@ -8853,7 +9950,66 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `gru_steps` op, which runs in `phase`: forward, gradient or update. Results: hidden gates last_hidden. Raises ShapeError, DTypeError or InvalidArgument.
+        A GRU layer in one direction, over T steps of N samples, H wide.
+
+        The input is multiplied by its weights, with the bias added, by ``matmul``
+        before. With h' the state of the step before, k = h' * mask and R the
+        recurrent weights::
+
+            z = update(x_z[t] + k @ R_z.T)
+            r = reset(x_r[t] + k @ R_r.T)
+            o = output(x_o[t] + r * (k @ R_o.T + secondary_bias))
+            h = z * h' + (1 - z) * o
+
+        Args:
+            x: (T, N, 3 * H): the three gates' input side by side, in the order
+                reset, update, output.
+            recurrent_weights: (3 * H, H).
+            initial_state: (N, H); None: zeros.
+            mask: (N, H): multiplies the state in front of the product; None: ones.
+            secondary_bias: (H): added within the reset gate's reach, with
+                ``reset_after``; None: zeros.
+            lengths: int32, (N): how many steps each sample has. Further ones give
+                zeros and leave the state alone. None: all have T.
+            reverse: From the last step to the first?
+            reset_gate_first: Are the gates in the order reset, update, output, and not
+                update, reset, output?
+            reset_after: Does the reset gate multiply the product, as above, and not what
+                the product reads?
+            flip_z: Is z the share of the candidate o, and not of the state before?
+            update_gate_activation: The activation function of the update gate, one of those
+                of ``activation``.
+            update_gate_a: Its first parameter; None: that of its type.
+            update_gate_b: Its second parameter; None: that of its type.
+            reset_gate_activation: The activation function of the reset gate, one of those
+                of ``activation``.
+            reset_gate_a: Its first parameter; None: that of its type.
+            reset_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            hidden: (T, N, H): the states h.
+            gates: (T, N, 3 * H): what the gradient reads of the gates.
+            last_hidden: (N, H): the state after the last step of each sample.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((5, 8, 3 * 16)), tg.Tensor((3 * 16, 16))
+            >>> hidden, gates, last = g.ops.gru_steps(x, weights)
+            >>> hidden.shape, last.shape
+            ((5, 8, 16), (8, 16))
         """
     def gru_steps_gradient(
         self,
@@ -8885,13 +10041,80 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `gru_steps_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dinitial_state dmask dsecondary_bias. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``gru_steps``; inputs that are None count as there.
+
+        Args:
+            gates: The forward op's result.
+            hidden: The forward op's result.
+            recurrent_weights: The forward op's.
+            initial_state: The forward op's.
+            mask: The forward op's.
+            secondary_bias: The forward op's.
+            lengths: The forward op's.
+            hidden_gradient: That of hidden; None, here as below: zeros.
+            gates_gradient: That of gates.
+            last_hidden_gradient: That of last_hidden.
+            reverse: From the last step to the first?
+            reset_gate_first: Are the gates in the order reset, update, output, and not
+                update, reset, output?
+            reset_after: Does the reset gate multiply the product, as above, and not what
+                the product reads?
+            flip_z: Is z the share of the candidate o, and not of the state before?
+            update_gate_activation: The activation function of the update gate, one of those
+                of ``activation``.
+            update_gate_a: Its first parameter; None: that of its type.
+            update_gate_b: Its second parameter; None: that of its type.
+            reset_gate_activation: The activation function of the reset gate, one of those
+                of ``activation``.
+            reset_gate_a: Its first parameter; None: that of its type.
+            reset_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: (T, N, 3 * H).
+            drecurrent_weights: (3 * H, H).
+            dinitial_state: (N, H).
+            dmask: (N, H).
+            dsecondary_bias: (H); zeros without ``reset_after``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def logical_not(
         self, x: Tensor, *, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `logical_not` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        True where x is false.
+
+        Args:
+            x: Boolean, of any shape.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Boolean, of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> is_padding = tg.Tensor((8, 10), "bool")
+            >>> g.ops.logical_not(is_padding).shape
+            (8, 10)
         """
     def loss(
         self,
@@ -8912,7 +10135,63 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        How far predictions y are from labels t. Losses of elements:
+
+        - "mean_absolute_error": |y - t|.
+        - "mean_squared_error": (y - t)^2.
+        - "softmax_cross_entropy": -sum t ln softmax(y) over the classes, axis 1.
+        - "sigmoid_cross_entropy": Cross-entropy of sigmoid(y), element by element.
+        - "categorical_cross_entropy": -sum t ln y over the classes, axis 1.
+        - "hinge": max(0, 1 - (2 t - 1) y).
+        - "huber": Quadratic where |y - t| <= delta, linear beyond.
+        - "cosine_distance": 1 - sum(y t) of each sample.
+        - "log": Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon).
+        - "kullback_leibler_divergence": t (ln t - y) of y = ln p, the logarithm of a
+          probability; not in ML Compute.
+
+        They are multiplied by ``weight`` and ``weights``, then reduced. The mean
+        divides by the number of losses; where labels are indices of classes, by
+        the sum of the class weights of those that are not ignored. The
+        gradient passes to the prediction alone.
+
+        Args:
+            prediction: (N, ...); classes are on axis 1.
+            labels: float32, of the prediction's shape or broadcasting to it. For
+                the softmax and categorical cross-entropy also int32 or int64:
+                indices of classes, without axis 1.
+            weights: float32, broadcasting to the losses; None is 1.
+            class_weights: float32, one for each class, for the softmax and
+                categorical cross-entropy; None is 1.
+            type: Which loss; see above.
+            reduction: "mean", "sum" or "none".
+            weight: Multiplies the loss.
+            label_smoothing: The share of each label that all classes divide among them, 0
+                to 1; of the three cross-entropies.
+            class_count: The number of classes of the softmax and categorical cross-entropy;
+                1: the size of axis 1.
+            epsilon: Added to what "log" takes logarithms of.
+            delta: Where "huber" becomes linear; above 0.
+            ignore_index: Labels of this index have no loss, where labels are indices.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            loss: float32, (1); without a reduction one for each element, or, of
+                the softmax and categorical cross-entropy, for each without axis 1,
+                and of the cosine distance for each sample.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> scores, classes = tg.Tensor((8, 10)), tg.Tensor((8,), "int64")
+            >>> g.ops.loss(scores, classes, type="softmax_cross_entropy").shape
+            (1,)
         """
     def loss_gradient(
         self,
@@ -8934,7 +10213,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``loss`` by its prediction.
+
+        Args:
+            gradient: float32: that of the loss.
+            prediction: The loss's.
+            labels: The loss's.
+            weights: The loss's.
+            class_weights: The loss's.
+            type: Which loss; see above.
+            reduction: "mean", "sum" or "none".
+            weight: Multiplies the loss.
+            label_smoothing: The share of each label that all classes divide among them, 0
+                to 1; of the three cross-entropies.
+            class_count: The number of classes of the softmax and categorical cross-entropy;
+                1: the size of axis 1.
+            epsilon: Added to what "log" takes logarithms of.
+            delta: Where "huber" becomes linear; above 0.
+            ignore_index: Labels of this index have no loss, where labels are indices.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dprediction: The gradient of the prediction.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def lstm(
         self,
@@ -8951,9 +10259,39 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        An LSTM as MPSGraph has it: the states (T, N, D H), with produce_cell the cells, and when training the training state (T, N, D 4 H).
+        An LSTM as MPSGraph has it.
 
-        source (T, N, I), or (T, N, D 4 H) without an input weight; recurrent_weight (4 H, H) or, bidirectional, (2, 4 H, H); input_weight (D 4 H, I), bias (D 4 H), init_state, init_cell and mask (N, D H), peephole (4 H), (2, 4 H) or (8 H). Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
+        Sizes: T steps, N samples, I features, H units, G = 4 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            init_cell: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            peephole: (4 H), bidirectional (2, 4 H) or (8 H): what the cell adds to the
+                gates; None: nothing.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: The states (T, N, D H), with produce_cell the cells (T,
+            N, D H), and when training the training state (T, N, D G H).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
+
+        Example:
+            >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+            >>> r, w = tg.Tensor((16, 4)), tg.Tensor((16, 3))
+            >>> graph.ops.lstm(x, r, w)[0].shape
+            (5, 8, 4)
         """
     def lstm_gradients(
         self,
@@ -8975,9 +10313,38 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        Gradients of lstm(): of source, recurrent weight, input weight, bias, peephole, initial state and initial cell, without those of absent inputs.
+        The gradients of lstm(), as MPSGraph has them.
 
-        source_gradient (T, N, D H) is that of the states, state_gradient and cell_gradient (N, D H) of the last states and cells; z_state and cell_output_fwd are results of lstm(), all else its inputs.
+        Sizes: T steps, N samples, I features, H units, G = 4 gates, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            source_gradient: (T, N, D H): the gradient of the states.
+            z_state: (T, N, D G H): the training state that the op gave.
+            cell_output_fwd: (T, N, D H): the cells that it gave.
+            state_gradient: (N, D H): what the last states get from outside; None: nothing.
+            cell_gradient: (N, D H): what the last cells get from outside; None: nothing.
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            init_cell: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            peephole: (4 H), bidirectional (2, 4 H) or (8 H): what the cell adds to the
+                gates; None: nothing.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: Those of source, recurrent weight, input weight, bias, peephole,
+            initial state and initial cell, without those of absent inputs.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
         """
     def lstm_steps(
         self,
@@ -9011,7 +10378,71 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm_steps` op, which runs in `phase`: forward, gradient or update. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
+        An LSTM layer in one direction, over T steps of N samples, H wide.
+
+        The input is multiplied by its weights, with the bias added, by ``matmul``
+        before. With h' and c' the state and the cell of the step before::
+
+            i, f, z, o = act(x[t] + (h' * mask) @ recurrent_weights.T + peephole * c')
+            c = f * c' + i * z
+            h = o * activation(c)
+
+        Args:
+            x: (T, N, 4 * H): the four gates' input side by side, in the order
+                input, forget, cell, output.
+            recurrent_weights: (4 * H, H).
+            initial_state: (N, H); None: zeros.
+            initial_cell: (N, H); None: zeros.
+            peephole: (4 * H): what the cell adds to each gate; None: nothing.
+            mask: (N, H): multiplies the state in front of the product; None: ones.
+            lengths: int32, (N): how many steps each sample has. Further ones give
+                zeros and leave the state alone. None: all have T.
+            reverse: From the last step to the first?
+            forget_gate_last: Are the gates in the order input, cell, forget, output?
+            output_peephole_reads_new_cell: Does the output gate's peephole read the step's
+                own cell, and not the last one?
+            input_gate_activation: The activation function of the input gate, one of those
+                of ``activation``.
+            input_gate_a: Its first parameter; None: that of its type.
+            input_gate_b: Its second parameter; None: that of its type.
+            forget_gate_activation: The activation function of the forget gate, one of those
+                of ``activation``.
+            forget_gate_a: Its first parameter; None: that of its type.
+            forget_gate_b: Its second parameter; None: that of its type.
+            cell_gate_activation: The activation function of the cell gate, one of those of
+                ``activation``.
+            cell_gate_a: Its first parameter; None: that of its type.
+            cell_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            activation: The activation function of the cell, one of those of ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            hidden: (T, N, H): the states h.
+            cells: (T, N, H): the cells c.
+            gates: (T, N, 4 * H): what the gradient reads of the gates.
+            last_hidden: (N, H): the state after the last step of each sample.
+            last_cell: (N, H): its cell.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((5, 8, 4 * 16)), tg.Tensor((4 * 16, 16))
+            >>> hidden, cells, gates, last, cell = g.ops.lstm_steps(x, weights)
+            >>> hidden.shape, last.shape
+            ((5, 8, 16), (8, 16))
         """
     def lstm_steps_gradient(
         self,
@@ -9052,7 +10483,63 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm_steps_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``lstm_steps``; inputs that are None count as there.
+
+        Args:
+            gates: The forward op's result.
+            cells: The forward op's result.
+            hidden: The forward op's result; None computes it again.
+            recurrent_weights: The forward op's.
+            initial_state: The forward op's.
+            initial_cell: The forward op's.
+            peephole: The forward op's.
+            mask: The forward op's.
+            lengths: The forward op's.
+            hidden_gradient: That of hidden; None, here as below: zeros.
+            cells_gradient: That of cells.
+            gates_gradient: That of gates.
+            last_hidden_gradient: That of last_hidden.
+            last_cell_gradient: That of last_cell.
+            reverse: From the last step to the first?
+            forget_gate_last: Are the gates in the order input, cell, forget, output?
+            output_peephole_reads_new_cell: Does the output gate's peephole read the step's
+                own cell, and not the last one?
+            input_gate_activation: The activation function of the input gate, one of those
+                of ``activation``.
+            input_gate_a: Its first parameter; None: that of its type.
+            input_gate_b: Its second parameter; None: that of its type.
+            forget_gate_activation: The activation function of the forget gate, one of those
+                of ``activation``.
+            forget_gate_a: Its first parameter; None: that of its type.
+            forget_gate_b: Its second parameter; None: that of its type.
+            cell_gate_activation: The activation function of the cell gate, one of those of
+                ``activation``.
+            cell_gate_a: Its first parameter; None: that of its type.
+            cell_gate_b: Its second parameter; None: that of its type.
+            output_gate_activation: The activation function of the output gate, one of those
+                of ``activation``.
+            output_gate_a: Its first parameter; None: that of its type.
+            output_gate_b: Its second parameter; None: that of its type.
+            activation: The activation function of the cell, one of those of ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: (T, N, 4 * H).
+            drecurrent_weights: (4 * H, H).
+            dpeephole: (4 * H).
+            dinitial_state: (N, H).
+            dinitial_cell: (N, H).
+            dmask: (N, H).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def matmul(
         self,
@@ -9067,7 +10554,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `matmul` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Products of matrices: ``z = alpha * x @ y + bias``.
+
+        Matrices are on the last two axes; axes in front of them broadcast as
+        NumPy's do.
+
+        Args:
+            x: (..., M, K), or (..., K, M) with ``transposes_x``.
+            y: (..., K, N), or (..., N, K) with ``transposes_y``.
+            bias: (N), added to each row; None adds nothing.
+            alpha: Multiplies the product.
+            transposes_x: Are rows and columns of x swapped?
+            transposes_y: Are rows and columns of y swapped?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: (..., M, N).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, y = tg.Tensor((8, 5, 3)), tg.Tensor((4, 3))
+            >>> g.ops.matmul(x, y, transposes_y=True).shape
+            (8, 5, 4)
         """
     def max_pool_2d(
         self,
@@ -9081,7 +10597,38 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `max_pool_2d` op, which runs in `phase`: forward, gradient or update. Results: y state. Raises ShapeError, DTypeError or InvalidArgument.
+        The largest sample of each window of images. Padding never wins; a window
+        of padding alone is an error.
+
+        The result has ``floor((H + top + bottom - (KH - 1) * dilation - 1) /
+        stride) + 1`` rows, and as many columns by the same formula.
+
+        Args:
+            x: Images, (N, C, H, W).
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: (N, C, H', W').
+            state: Which samples won, for ``max_pool_2d_gradient`` alone.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> y, state = g.ops.max_pool_2d(x, kernel_size=2, strides=2)
+            >>> y.shape
+            (8, 3, 16, 16)
         """
     def max_pool_2d_gradient(
         self,
@@ -9097,7 +10644,28 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `max_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``max_pool_2d``: it passes to the sample that won.
+
+        Args:
+            gradient: That of y, (N, C, H', W').
+            x: The images, (N, C, H, W).
+            state: The second result of ``max_pool_2d`` of x with these options.
+            kernel_size: The window, (height, width).
+            strides: Steps of the window, (height, width).
+            dilation_rates: Distances of the samples that a window reads, (height, width).
+            padding: Samples that are added around the image: (top, bottom, left, right).
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def pad(
         self,
@@ -9111,7 +10679,34 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Adds elements in front of axes and behind them.
+
+        Args:
+            x: Of any shape and type.
+            type: What is added: "zero", "constant", "replicate" (the element of the edge),
+                "reflect" (mirrored, without the edge) or "symmetric" (with it).
+            before: How many in front, for each axis.
+            after: How many behind, for each axis.
+            value: The constant; 0 for the other types.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Longer by ``before + after`` on each axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 30, 30))
+            >>> around = (0, 0, 1, 1)
+            >>> g.ops.pad(x, type="reflect", before=around, after=around).shape
+            (8, 3, 32, 32)
         """
     def pad_gradient(
         self,
@@ -9125,7 +10720,27 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``pad``: each element adds up what was copied from it.
+
+        Args:
+            gradient: That of y.
+            type: What is added: "zero", "constant", "replicate" (the element of the edge),
+                "reflect" (mirrored, without the edge) or "symmetric" (with it).
+            before: How many in front, for each axis.
+            after: How many behind, for each axis.
+            value: The constant; 0 for the other types.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, shorter by ``before + after`` on each axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def reduce(
         self,
@@ -9137,7 +10752,46 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `reduce` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Reduces axes, which stay with size 1:
+
+        - "none": No reduction.
+        - "sum": The sum.
+        - "mean": The arithmetic mean.
+        - "max": The largest element.
+        - "min": The smallest element.
+        - "arg_max": The index of the largest element, the first of equals.
+        - "arg_min": The index of the smallest element, the first of equals.
+        - "l1_norm": The sum of the absolute values.
+        - "any": Is any element true?
+        - "all": Are all elements true?
+
+        No gradient passes an index or a truth value. That of "max" and "min" is
+        shared equally by the elements that are equal to the result.
+
+        Args:
+            x: Floats of any shape; boolean for "any" and "all".
+            type: Which reduction; see above.
+            axes: Those that are reduced, from the end when negative; none: all. One for an
+                index.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x, with 1 for each reduced axis; int32 for
+                "arg_max" and "arg_min", else of the type of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.reduce(x, type="mean", axes=(2, 3)).shape
+            (8, 3, 1, 1)
         """
     def reshape(
         self,
@@ -9148,7 +10802,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `reshape` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The same elements, in the same order, in another shape.
+
+        Args:
+            x: Of any shape and type.
+            shape: The sizes of the result.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of ``shape``. One of its sizes may be -1: what is left of the
+                elements.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 32, 32))
+            >>> g.ops.reshape(x, shape=(8, -1)).shape
+            (8, 3072)
         """
     def rmsprop_update(
         self,
@@ -9175,7 +10852,42 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `rmsprop_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        A step of RMSProp with square average s and gradient g:
+        ``s = alpha * s + (1 - alpha) * g^2; parameter -= rate * g / (sqrt(s) +
+        epsilon)``, s less the square of the gradient's average when centered.
+
+        Args:
+            parameter: What is trained; written.
+            gradient: float32, of its shape.
+            square_average: float32, of its shape; written.
+            momentum: float32, of its shape; written. None without momentum.
+            gradient_average: float32, of its shape; written, with
+                ``is_centered``.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            scale: float32, (1): multiplies the gradient; below 0 the update is
+                left out. None: 1.
+            gradient_rescale: Multiplies the gradient, after clipping.
+            clips_by_value: Are the gradient's elements limited?
+            gradient_clip_min: The least element that is left, if so.
+            gradient_clip_max: The largest.
+            regularization_type: What is added to the gradient: "none", "l1" (scale *
+                sign(parameter)) or "l2" (scale * parameter).
+            regularization_scale: By how much.
+            lr_scale: Multiplies the learning rate.
+            momentum_scale: The share of the momentum that is kept.
+            alpha: The share of the averages that is kept.
+            epsilon: Added to the divisor.
+            is_centered: Is the average of the gradient taken off?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def sample_norm(
         self,
@@ -9194,7 +10906,50 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Layer, group and instance normalization: ``y = gamma * (x - mean) /
+        sqrt(variance + epsilon) + beta`` with statistics of each sample.
+
+        Samples are the axes in front of ``axis``. With ``groups=0`` each has one
+        mean and variance, over ``axis`` and all behind it: layer normalization.
+        Else ``axis`` is so many equal groups, each with statistics of its own,
+        over the axes behind it, too; with one for each channel that is instance
+        normalization. Variances are biased.
+
+        Args:
+            x: Of any shape.
+            gamma: float32: the scale; None is 1. Of the shape from ``axis`` on, or,
+                with groups, one number for each element of ``axis``.
+            beta: float32, as gamma: the shift; None is 0.
+            running_mean: float32, (groups); written in training and used at
+                inference. None: statistics are always the sample's.
+            running_variance: float32, (groups); beside running_mean.
+            axis: The first that statistics are over, or that of the groups; from the end
+                when negative.
+            groups: Into how many the axis is cut; 0: none.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x.
+            mean: float32: what was subtracted, one for each sample and group.
+            variance: float32: what was divided by the root of.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 4, 32, 32))
+            >>> y, mean, variance = g.ops.sample_norm(x, groups=2)
+            >>> y.shape, mean.shape
+            ((8, 4, 32, 32), (8, 2, 1, 1))
         """
     def sample_norm_gradient(
         self,
@@ -9213,7 +10968,34 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``sample_norm`` by x, gamma and beta.
+
+        Args:
+            gradient: That of y.
+            x: The forward op's.
+            gamma: The forward op's.
+            mean: Its second result.
+            variance: Its third.
+            axis: The first that statistics are over, or that of the groups; from the end
+                when negative.
+            groups: Into how many the axis is cut; 0: none.
+            epsilon: Added to the variance.
+            momentum: The share that running statistics keep, 0 to 1; in training.
+            training: Do the statistics move? Inference never moves them.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+            dgamma: float32, of the shape of gamma.
+            dbeta: float32, of the shape of beta.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def scatter(
         self,
@@ -9227,7 +11009,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `scatter` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Writes the elements of source into a copy of data, at indices along an
+        axis, or adds them to what is there.
+
+        Args:
+            source: What is written: of the shape of what the indices name in data.
+            indices: int32 or int64, as those of ``gather``: (M) for whole slices,
+                or one for each element of source.
+            data: What it is written into, of the source's type.
+            axis: Which one; from the end when negative.
+            reduction_type: "none": the last one of those that name an element stays; "sum":
+                they are added to it.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of data.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, indices = tg.Tensor((8, 3, 4)), tg.Tensor((3,), "int32")
+            >>> zeros = tg.Tensor((8, 10, 4))
+            >>> g.ops.scatter(x, indices, zeros, axis=1, reduction_type="sum").shape
+            (8, 10, 4)
         """
     def scatter_gradient(
         self,
@@ -9239,7 +11050,25 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `scatter_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``scatter`` without a sum by its source: 0 for an element
+        that a later one has overwritten.
+
+        Args:
+            gradient: That of the result.
+            indices: The scatter's.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dsource: The gradient of source.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def select(
         self,
@@ -9251,7 +11080,34 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `select` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Elements of x where the condition holds, else those of y (NumPy's where).
+
+        All three shapes broadcast as NumPy's do. Each gradient passes to the
+        operand that was taken.
+
+        Args:
+            condition: Boolean.
+            x: What is taken where it is true.
+            y: What is taken where it is false.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            z: Of the shape to which all three broadcast.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, zero = tg.Tensor((8, 10)), tg.Tensor((1,), data=[0.0])
+            >>> is_padding = tg.Tensor((8, 10), "bool")
+            >>> g.ops.select(is_padding, zero, x).shape
+            (8, 10)
         """
     def sgd_update(
         self,
@@ -9274,7 +11130,37 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        Appends one `sgd_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        A step of stochastic gradient descent with momentum m and gradient g:
+        ``m = momentum_scale * m + rate * g; parameter -= m``. By Nesterov,
+        ``m = momentum_scale * m + g; parameter -= rate * (g + momentum_scale * m)``.
+
+        Args:
+            parameter: What is trained; written.
+            gradient: float32, of its shape.
+            momentum: float32, of its shape; written. None without momentum.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            scale: float32, (1): multiplies the gradient; below 0 the update is
+                left out. None: 1.
+            gradient_rescale: Multiplies the gradient, after clipping.
+            clips_by_value: Are the gradient's elements limited?
+            gradient_clip_min: The least element that is left, if so.
+            gradient_clip_max: The largest.
+            regularization_type: What is added to the gradient: "none", "l1" (scale *
+                sign(parameter)) or "l2" (scale * parameter).
+            regularization_scale: By how much.
+            lr_scale: Multiplies the learning rate.
+            momentum_scale: The share of the momentum that is kept.
+            uses_nesterov_momentum: By Nesterov?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            None: It writes its inputs.
+
+        Raises:
+            InvalidArgument: always. An update is no node of a graph; compile() appends
+                those of the optimizer.
         """
     def single_gate_rnn(
         self,
@@ -9289,9 +11175,36 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        A vanilla RNN as MPSGraph has it: the states (T, N, D H), and the training state of the same shape when training.
+        A plain recurrent layer as MPSGraph has it.
 
-        source (T, N, I), or (T, N, D H) without an input weight; recurrent_weight (H, H) or, bidirectional, (2, H, H); input_weight (D H, I), bias (D H), init_state and mask (N, D H). Formulas: docs/recurrent.md. Raises ShapeError, DTypeError or InvalidArgument.
+        Sizes: T steps, N samples, I features, H units, G = 1 gate, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: The states (T, N, D H), and the training state, of the
+            same shape, when training.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
+
+        Example:
+            >>> graph, x = tg.Graph(), tg.Tensor((5, 8, 3), batch_axis=1)
+            >>> r, w = tg.Tensor((4, 4)), tg.Tensor((4, 3))
+            >>> graph.ops.single_gate_rnn(x, r, w)[0].shape
+            (5, 8, 4)
         """
     def single_gate_rnn_gradients(
         self,
@@ -9309,9 +11222,33 @@ class Ops:
         name: str = "",
     ) -> list[Tensor]:
         """
-        Gradients of single_gate_rnn(): of source, recurrent weight, input weight, bias and initial state, without those of absent inputs.
+        The gradients of single_gate_rnn(), as MPSGraph has them.
 
-        source_gradient (T, N, D H) is that of the states, state_gradient (N, D H) of the last ones; z_state is the training state, all else inputs of single_gate_rnn().
+        Sizes: T steps, N samples, I features, H units, G = 1 gate, D directions (2 when
+        bidirectional, else 1). docs/recurrent.md has the formulas.
+
+        Args:
+            source: (T, N, I), or (T, N, D G H) without an input_weight.
+            recurrent_weight: (G H, H), bidirectional (2, G H, H).
+            source_gradient: (T, N, D H): the gradient of the states.
+            z_state: (T, N, D G H): the training state that the op gave.
+            state_gradient: (N, D H): what the last states get from outside; None: nothing.
+            input_weight: (D G H, I); None: the source is multiplied already.
+            bias: (D G H); None: zeros.
+            init_state: (N, D H); None: zeros.
+            mask: (N, D H), or what broadcasts to it: multiplies the state that goes into
+                the recurrent product; None: ones.
+            descriptor: The options; those of its class by default.
+            name: What errors and listings call the node.
+
+        Returns:
+            list[Tensor]: Those of source, recurrent weight, input weight, bias and initial
+            state, without those of absent inputs.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for types that do not fit.
+            InvalidArgument: for inputs that the options do not use.
         """
     def single_gate_steps(
         self,
@@ -9329,7 +11266,46 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `single_gate_steps` op, which runs in `phase`: forward, gradient or update. Results: hidden gates last_hidden. Raises ShapeError, DTypeError or InvalidArgument.
+        A plain recurrent layer in one direction, over T steps of N samples, H wide:
+        ``h = activation(x[t] + (h' * mask) @ recurrent_weights.T)``, h' being the
+        state of the step before.
+
+        The input is multiplied by its weights, with the bias added, by ``matmul``
+        before.
+
+        Args:
+            x: (T, N, H).
+            recurrent_weights: (H, H).
+            initial_state: (N, H); None: zeros.
+            mask: (N, H): multiplies the state in front of the product; None: ones.
+            lengths: int32, (N): how many steps each sample has. Further ones give
+                zeros and leave the state alone. None: all have T.
+            reverse: From the last step to the first?
+            activation: The activation function of the layer, one of those of
+                ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            hidden: (T, N, H): the states h.
+            gates: (T, N, H): what the gradient reads of the gate.
+            last_hidden: (N, H): the state after the last step of each sample.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x, weights = tg.Tensor((5, 8, 16)), tg.Tensor((16, 16))
+            >>> hidden, gates, last = g.ops.single_gate_steps(x, weights)
+            >>> hidden.shape, last.shape
+            ((5, 8, 16), (8, 16))
         """
     def single_gate_steps_gradient(
         self,
@@ -9350,7 +11326,37 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `single_gate_steps_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dinitial_state dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradients of ``single_gate_steps``; inputs that are None count as there.
+
+        Args:
+            gates: The forward op's result.
+            recurrent_weights: The forward op's.
+            initial_state: The forward op's.
+            mask: The forward op's.
+            lengths: The forward op's.
+            hidden_gradient: That of hidden; None, here as below: zeros.
+            gates_gradient: That of gates.
+            last_hidden_gradient: That of last_hidden.
+            reverse: From the last step to the first?
+            activation: The activation function of the layer, one of those of
+                ``activation``.
+            activation_a: Its first parameter; None: that of its type.
+            activation_b: Its second parameter; None: that of its type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: (T, N, H).
+            drecurrent_weights: (H, H).
+            dinitial_state: (N, H).
+            dmask: (N, H).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def slice(
         self,
@@ -9363,7 +11369,32 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Takes every ``stride``-th element from ``start`` to before ``end``, on each
+        axis: x[start:end:stride].
+
+        Args:
+            x: Of any shape and type.
+            start: The first element of each axis.
+            end: The one behind the last, of each axis.
+            stride: The step on each axis; none: 1.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: With ``ceil((end - start) / stride)`` elements on each axis.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.slice(x, start=(0, 1), end=(8, 10), stride=(1, 2)).shape
+            (8, 5)
         """
     def slice_gradient(
         self,
@@ -9377,7 +11408,26 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``slice``: writes into zeros.
+
+        Args:
+            gradient: Of the shape of the slice, of any type.
+            start: The first element of each axis.
+            end: The one behind the last, of each axis.
+            stride: The step on each axis; none: 1.
+            shape: That of what was sliced.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x, of ``shape``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def softmax(
         self,
@@ -9389,7 +11439,31 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Softmax along an axis: ``y = exp(x) / sum(exp(x))``, or its logarithm.
+
+        Args:
+            x: Scores, of any shape.
+            operation: "softmax", or "log_softmax": its logarithm.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape of x; along the axis, probabilities that add up to 1,
+                or their logarithms.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.softmax(x, axis=1).shape
+            (8, 10)
         """
     def softmax_gradient(
         self,
@@ -9402,25 +11476,108 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``softmax``.
+
+        Args:
+            gradient: That of y.
+            y: The result of ``softmax``.
+            operation: "softmax", or "log_softmax": its logarithm.
+            axis: Which one; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     @typing.overload
     def split(self, x: Tensor, count: int, axis: int = 1) -> list[Tensor]:
         """
-        Parts of ceil(size / count); the last may be smaller.
+        Cuts an axis into parts.
+
+        Args:
+            x: Of any shape and type.
+            count: Into how many parts, of ceil(size / count) elements; the last may be
+                smaller.
+            lengths: Or the sizes of the parts, which add up to the axis.
+            axis: Which one; from the end when negative.
+
+        Returns:
+            list[Tensor]: The parts, in their order.
+
+        Raises:
+            ShapeError: for lengths that do not add up.
+            InvalidArgument: for a count or an axis out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g, x = tg.Graph(), tg.Tensor((8, 7))
+            >>> [part.shape for part in g.ops.split(x, 2, axis=1)]
+            [(8, 4), (8, 3)]
+            >>> [part.shape for part in g.ops.split(x, lengths=(2, 5), axis=1)]
+            [(8, 2), (8, 5)]
         """
     @typing.overload
     def split(
         self, x: Tensor, lengths: collections.abc.Sequence[int] | int, axis: int = 1
     ) -> list[Tensor]:
         """
-        Parts of these lengths.
+        Cuts an axis into parts.
+
+        Args:
+            x: Of any shape and type.
+            count: Into how many parts, of ceil(size / count) elements; the last may be
+                smaller.
+            lengths: Or the sizes of the parts, which add up to the axis.
+            axis: Which one; from the end when negative.
+
+        Returns:
+            list[Tensor]: The parts, in their order.
+
+        Raises:
+            ShapeError: for lengths that do not add up.
+            InvalidArgument: for a count or an axis out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g, x = tg.Graph(), tg.Tensor((8, 7))
+            >>> [part.shape for part in g.ops.split(x, 2, axis=1)]
+            [(8, 4), (8, 3)]
+            >>> [part.shape for part in g.ops.split(x, lengths=(2, 5), axis=1)]
+            [(8, 2), (8, 5)]
         """
     def squared_norm(
         self, x: Tensor, *, name: str = "", phase: str = "forward"
     ) -> Tensor:
         """
-        Appends one `squared_norm` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The sum of the squares of all elements.
+
+        Args:
+            x: Of any shape.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            sum: float32, (1).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.squared_norm(x).shape
+            (1,)
         """
     def transpose(
         self,
@@ -9431,7 +11588,30 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `transpose` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The same elements with axes in another order: axis k of the result is axis
+        ``axes[k]`` of x.
+
+        Args:
+            x: Of any shape and type.
+            axes: All axes of x, in the order of the result; from the end when negative.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the sizes of x, in the order of ``axes``.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 32, 32, 3))
+            >>> g.ops.transpose(x, axes=(0, 3, 1, 2)).shape
+            (8, 3, 32, 32)
         """
     def unary(
         self,
@@ -9442,7 +11622,53 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `unary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        A function of each element:
+
+        - "floor": The largest integer that is at most x.
+        - "round": The nearest integer, the even one of two.
+        - "ceil": The smallest integer that is at least x.
+        - "sqrt": The square root of x.
+        - "rsqrt": 1 / sqrt(x).
+        - "sin": The sine of x.
+        - "cos": The cosine of x.
+        - "tan": The tangent of x.
+        - "asin": The inverse sine of x.
+        - "acos": The inverse cosine of x.
+        - "atan": The inverse tangent of x.
+        - "sinh": The hyperbolic sine of x.
+        - "cosh": The hyperbolic cosine of x.
+        - "tanh": The hyperbolic tangent of x.
+        - "asinh": The inverse hyperbolic sine of x.
+        - "acosh": The inverse hyperbolic cosine of x.
+        - "atanh": The inverse hyperbolic tangent of x.
+        - "exp": e to the power of x.
+        - "exp2": 2 to the power of x.
+        - "log": The natural logarithm of x.
+        - "log2": The logarithm of x to base 2.
+
+        The gradients of "floor", "round" and "ceil" are 0.
+
+        Args:
+            x: Of any shape.
+            operation: What is computed; see above.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: f(x), of the shape of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> g.ops.unary(x, operation="exp").shape
+            (8, 10)
         """
     def update_loss_scale(
         self,
@@ -9456,7 +11682,32 @@ class Ops:
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `update_loss_scale` op, which runs in `phase`: forward, gradient or update. Writes its inputs loss_scale. Results: scale hyperparameters. Raises ShapeError, DTypeError or InvalidArgument.
+        Adapts the factor of a loss whose gradients are in float16: doubles it, up
+        to 2^24, after ``interval`` steps with finite gradients, and halves it, down
+        to 2^-24, after one without, which is left out.
+
+        Args:
+            loss_scale: float32, (4): the factor, finite steps since it changed,
+                skipped steps, 0; written.
+            hyperparameters: float32, (4): learning rate, its bias-corrected form,
+                whether clipping is on, and the number of the step.
+            squared_norms: float32, (1) each, of the gradients.
+            interval: Finite steps after which the factor doubles.
+            beta1: Of the rate's bias correction; 0: there is none.
+            beta2: Of the rate's bias correction; 0: there is none.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            scale: float32, (1): 1, or -1 where the step is left out.
+            hyperparameters: float32, (4): without the steps that were left out.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def upsample(
         self,
@@ -9469,7 +11720,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `upsample` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        Images in another size, larger or smaller: the last axis, or the last two,
+        are sampled at other positions.
+
+        Sample i of an axis is taken at ``(i + 1/2) * size / new_size - 1/2`` or,
+        with aligned corners, at ``i * (size - 1) / (new_size - 1)``. Positions
+        outside are those of the ends.
+
+        Args:
+            x: (N, C, W) or (N, C, H, W).
+            shape: The new extents: (width) or (height, width).
+            sample_mode: "nearest", or "linear": between the two nearest of each axis.
+            aligns_corners: Do the first and last samples stay where they are? For "linear".
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: With ``shape`` for its last axes.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 3, 16, 16))
+            >>> g.ops.upsample(x, shape=(32, 32), sample_mode="linear").shape
+            (8, 3, 32, 32)
         """
     def upsample_gradient(
         self,
@@ -9482,7 +11762,25 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `upsample_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``upsample``; ``shape`` has the extents of x.
+
+        Args:
+            gradient: That of y.
+            shape: The new extents: (width) or (height, width).
+            sample_mode: "nearest", or "linear": between the two nearest of each axis.
+            aligns_corners: Do the first and last samples stay where they are? For "linear".
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dx: The gradient of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
     def yolo_loss(
         self,
@@ -9502,7 +11800,45 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `yolo_loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The loss of a YOLO detector, one for each sample.
+
+        ``losses.YOLOLoss`` has the formula and makes the anchors.
+
+        Args:
+            prediction: (N, A * (5 + K), H, W) for A anchors and K classes: x, y,
+                width, height, confidence and K scores of each anchor.
+            labels: float32, of the same shape.
+            anchors: float32, (A, 2): width and height, in cells of the grid.
+            should_rescore: Is a box's overlap with the object what its confidence is to be,
+                and not 1?
+            scale_spatial_position_loss: The weight of the boxes' centres.
+            scale_spatial_size_loss: The weight of their sizes.
+            scale_no_object_confidence_loss: The weight of the confidence where there is no
+                object.
+            scale_object_confidence_loss: The weight of the confidence where there is one.
+            scale_class_loss: The weight of the classes.
+            minimum_iou_for_object_presence: From this overlap (0 to 1) on a box is
+                responsible for an object, beside the best one.
+            maximum_iou_for_object_absence: Below this overlap a box is to find nothing.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            loss: float32, (N).
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> boxes, labels = tg.Tensor((8, 14, 13, 13)), tg.Tensor((8, 14, 13, 13))
+            >>> anchors = tg.Tensor((2, 2), data=[[1.0, 1.5], [3.0, 2.0]])
+            >>> g.ops.yolo_loss(boxes, labels, anchors).shape
+            (8,)
         """
     def yolo_loss_gradient(
         self,
@@ -9523,7 +11859,36 @@ class Ops:
         phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `yolo_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        The gradient of ``yolo_loss`` by its prediction.
+
+        Args:
+            gradient: float32, (N): that of the loss.
+            prediction: The loss's.
+            labels: The loss's.
+            anchors: The loss's.
+            should_rescore: Is a box's overlap with the object what its confidence is to be,
+                and not 1?
+            scale_spatial_position_loss: The weight of the boxes' centres.
+            scale_spatial_size_loss: The weight of their sizes.
+            scale_no_object_confidence_loss: The weight of the confidence where there is no
+                object.
+            scale_object_confidence_loss: The weight of the confidence where there is one.
+            scale_class_loss: The weight of the classes.
+            minimum_iou_for_object_presence: From this overlap (0 to 1) on a box is
+                responsible for an object, beside the best one.
+            maximum_iou_for_object_absence: Below this overlap a box is to find nothing.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            dprediction: The gradient of the prediction.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
         """
 
 class Graph:
@@ -11366,7 +13731,26 @@ class InferenceGraph(CompiledGraph):
 
 class NodePaddingPolicy:
     """
-    Where windows lie. With k^ = (k - 1) dilation + 1 and p = -1, 0, 1 for valid_only, same, full, a source of n samples gives floor((n + p (k^ - 1) + stride - 1) / stride) results; what their windows span beyond the image lies outside of it as alignment says, an odd sample of centered windows where the remainder goes.
+    Where the windows of a filter lie.
+
+    With k' = (k - 1) * dilation + 1 and p = -1, 0, 1 for "valid_only", "same"
+    and "full", a source of n samples gives floor((n + p * (k' - 1) + stride - 1)
+    / stride) results. What their windows span beyond the image lies outside of
+    it as alignment says. Nodes also take the name of the extent alone.
+
+    Args:
+        extent: How much may lie outside: "valid_only", "same" or "full".
+        alignment: Where it lies: "centered", "top_left" (the first window
+            begins with the image) or "bottom_right" (the last ends with it).
+        remainder: Where an odd sample of centered windows lies: "top_left",
+            "top_right", "bottom_left" or "bottom_right".
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 9, 9))
+        >>> same = tg.nodes.PaddingPolicy("same", "top_left")
+        >>> node = tg.nodes.PoolingMaxNode(image, 2, padding=same)
+        >>> node.result_image.size
+        (4, 5, 5)
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -11381,15 +13765,39 @@ class NodePaddingPolicy:
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
-    def alignment(self) -> PaddingAlignment: ...
+    def alignment(self) -> PaddingAlignment:
+        """
+        Where it lies: "centered", "top_left" (the first window begins with the image) or "bottom_right" (the last ends with it).
+        """
     @property
-    def extent(self) -> PaddingExtent: ...
+    def extent(self) -> PaddingExtent:
+        """
+        How much may lie outside: "valid_only", "same" or "full".
+        """
     @property
-    def remainder(self) -> PaddingRemainder: ...
+    def remainder(self) -> PaddingRemainder:
+        """
+        Where an odd sample of centered windows lies: "top_left", "top_right", "bottom_left" or "bottom_right".
+        """
 
 class ImageNode:
     """
-    An image that every run is given under `handle`; `size` is (channels, height, width), the batch comes with the graph. Results of filters are images, too. Equal handles are the same image. Raises InvalidArgument for an empty handle, ShapeError for a size below 1.
+    An image that every run of a graph is given.
+
+    Results of filters are images, too. Images that are equal are the same.
+
+    Args:
+        handle: The name under which runs are given it.
+        size: (channels, height, width); the batch comes with the graph.
+
+    Raises:
+        InvalidArgument: for an empty handle.
+        ShapeError: for a size below 1.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 28, 28))
+        >>> image.handle, image.size
+        ('image', (1, 28, 28))
     """
     def __copy__(self) -> ImageNode: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -11425,7 +13833,16 @@ class ImageNode:
 
 class StateNode:
     """
-    What a filter leaves for its gradient filter, and what that leaves for the data source. Obtained from filters.
+    What a filter leaves for its gradient filter, and that for the data source.
+
+    FilterNode.result_state and result_states give them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+        >>> node = tg.nodes.ConvolutionNode(image, weights, name="first")
+        >>> node.result_state.name
+        'first.state'
     """
     def __copy__(self) -> StateNode: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -11451,7 +13868,15 @@ class StateNode:
 
 class FilterNode:
     """
-    A filter: source images and a result image. Handles of the same filter are equal.
+    A filter: source images and a result image.
+
+    Nodes that are equal are the same filter. Its classes make them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> node = tg.nodes.ReLUNode(image)
+        >>> isinstance(node, tg.nodes.FilterNode), node.source_images == [image]
+        (True, True)
     """
     def __copy__(self) -> FilterNode: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -11460,26 +13885,108 @@ class FilterNode:
     @typing.overload
     def gradient_filter(self, source: ImageNode) -> GradientFilterNode:
         """
-        The node that computes the gradient of this filter's source from that of its result, `source`: an image, or a list of one. Raises UnsupportedError for losses, gradient nodes and filters without a derivative, InvalidArgument for filters with several sources, whose gradients only gradient_filters() returns, and unless a list holds one image, ShapeError unless that has the result's size.
+        The node that computes the gradient of this filter's source.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            GradientFilterNode: Its result is the gradient of the source.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for filters of several sources, whose gradients only
+                gradient_filters() gives, and for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> node = tg.nodes.ReLUNode(image).gradient_filter(above)
+            >>> node.class_name
+            'ReLUGradientNode'
         """
     @typing.overload
     def gradient_filter(
         self, sources: collections.abc.Sequence[ImageNode]
     ) -> GradientFilterNode:
         """
-        The node that computes the gradient of this filter's source from that of its result, `source`: an image, or a list of one. Raises UnsupportedError for losses, gradient nodes and filters without a derivative, InvalidArgument for filters with several sources, whose gradients only gradient_filters() returns, and unless a list holds one image, ShapeError unless that has the result's size.
+        The node that computes the gradient of this filter's source.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            GradientFilterNode: Its result is the gradient of the source.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for filters of several sources, whose gradients only
+                gradient_filters() gives, and for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> node = tg.nodes.ReLUNode(image).gradient_filter(above)
+            >>> node.class_name
+            'ReLUGradientNode'
         """
     @typing.overload
     def gradient_filters(self, source: ImageNode) -> list[GradientFilterNode]:
         """
-        One gradient node per source, in the order of the sources. Raises what gradient_filter() does.
+        One gradient node for each source, in the order of the sources.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            list[GradientFilterNode]: One for each of source_images.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> x = tg.nodes.ImageNode("x", (4, 8, 8))
+            >>> y = tg.nodes.ImageNode("y", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> len(tg.nodes.MultiplicationNode(x, y).gradient_filters(above))
+            2
         """
     @typing.overload
     def gradient_filters(
         self, sources: collections.abc.Sequence[ImageNode]
     ) -> list[GradientFilterNode]:
         """
-        One gradient node per source, in the order of the sources. Raises what gradient_filter() does.
+        One gradient node for each source, in the order of the sources.
+
+        Args:
+            source: The gradient of this filter's result, of its size.
+            sources: A list of that one image.
+
+        Returns:
+            list[GradientFilterNode]: One for each of source_images.
+
+        Raises:
+            UnsupportedError: for losses, gradient nodes and filters without a
+                derivative.
+            InvalidArgument: for a list of not one image.
+            ShapeError: for an image of another size than the result's.
+
+        Example:
+            >>> x = tg.nodes.ImageNode("x", (4, 8, 8))
+            >>> y = tg.nodes.ImageNode("y", (4, 8, 8))
+            >>> above = tg.nodes.ImageNode("gradient", (4, 8, 8))
+            >>> len(tg.nodes.MultiplicationNode(x, y).gradient_filters(above))
+            2
         """
     def training_graph(
         self,
@@ -11490,14 +13997,38 @@ class FilterNode:
         | None = None,
     ) -> list[FilterNode]:
         """
-        Makes gradient nodes of everything in front of this node, from the gradient of its result; without one from its result, which a LossNode or an InitialGradientNode made to be a gradient. Images that several filters read get the sum of their gradients. Returns the nodes whose results no other new node reads.
+        Makes gradient nodes of everything in front of this node.
 
-        node_handler(gradient_node, inference_node, inference_source, gradient_source) is called once per new node; inference_node is None for a sum of gradients. Without a handler the gradient of an image has its handle. Raises InvalidArgument without a gradient to begin with, and what gradient_filters() does.
+        Images that several filters read get the sum of their gradients. Without a
+        handler the gradient of an image has its handle.
+
+        Args:
+            source_gradient: The gradient of this node's result. None: the result is
+                one, as that of LossNode and InitialGradientNode.
+            node_handler: Is called with each new node: (gradient_node,
+                inference_node, inference_source, gradient_source), the second one
+                None for a sum of gradients.
+
+        Returns:
+            list[FilterNode]: The nodes whose results no other new node reads.
+
+        Raises:
+            InvalidArgument: without a gradient to begin with.
+            UnsupportedError: for filters without a derivative.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> labels = tg.nodes.ImageNode("labels", (4, 8, 8))
+            >>> relu = tg.nodes.ReLUNode(image)
+            >>> squares = tg.nodes.LossDescriptor("mean_squared_error")
+            >>> loss = tg.nodes.LossNode(relu.result_image, labels, squares)
+            >>> [leaf.class_name for leaf in loss.training_graph()]
+            ['ReLUGradientNode']
         """
     @property
     def class_name(self) -> str:
         """
-        "ConvolutionNode".
+        The name of its class: "ConvolutionNode".
         """
     @property
     def name(self) -> str:
@@ -11507,20 +14038,38 @@ class FilterNode:
     @name.setter
     def name(self, value: str) -> None: ...
     @property
-    def result_image(self) -> ImageNode: ...
+    def result_image(self) -> ImageNode:
+        """
+        The image that it writes.
+        """
     @property
     def result_state(self) -> StateNode | None:
         """
         The first of result_states, or None.
         """
     @property
-    def result_states(self) -> list[StateNode]: ...
+    def result_states(self) -> list[StateNode]:
+        """
+        What it leaves for its gradient filter.
+        """
     @property
-    def source_images(self) -> list[ImageNode]: ...
+    def source_images(self) -> list[ImageNode]:
+        """
+        The images that it reads.
+        """
 
 class GradientFilterNode(FilterNode):
     """
     The derivative of one filter: its result is the gradient of one source.
+
+    FilterNode.gradient_filter() and training_graph() make them.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image)
+        >>> node = relu.gradient_filter(tg.nodes.ImageNode("gradient", (4, 8, 8)))
+        >>> node.forward_filter == relu, node.source_index
+        (True, 0)
     """
     @property
     def forward_filter(self) -> FilterNode:
@@ -11528,7 +14077,10 @@ class GradientFilterNode(FilterNode):
         The filter it is the gradient of.
         """
     @property
-    def is_secondary_source_filter(self) -> bool: ...
+    def is_secondary_source_filter(self) -> bool:
+        """
+        Is it the gradient of the second source of an arithmetic filter?
+        """
     @property
     def source_index(self) -> int:
         """
@@ -11538,6 +14090,15 @@ class GradientFilterNode(FilterNode):
 class TrainableNode(FilterNode):
     """
     A filter with weights of a data source.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(
+        ...     np.zeros((4, 3, 3, 1)), optimizer=tg.optimizers.Adam()
+        ... )
+        >>> node = tg.nodes.ConvolutionNode(image, weights)
+        >>> isinstance(node, tg.nodes.TrainableNode), node.training_style.name
+        (True, 'gpu')
     """
     @property
     def training_style(self) -> TrainingStyle:
@@ -11549,7 +14110,32 @@ class TrainableNode(FilterNode):
 
 class NodeConvolutionDescriptor:
     """
-    Weights are (out, height, width, in / groups). Pairs are (height, width), or one integer. is_depthwise: a kernel for each channel; as many outputs as inputs, one group.
+    The shape of the weights of a data source, and how they move.
+
+    Weights are (out, height, width, in / groups). Pairs are (height, width), or
+    one integer for both.
+
+    Args:
+        kernel_size: The kernel.
+        input_feature_channels: Channels of the image.
+        output_feature_channels: Channels of the result.
+        strides: Steps of the kernel.
+        dilation_rates: Distances of the samples that it reads.
+        groups: Channels are cut into so many groups, each with weights of its own.
+        is_depthwise: A kernel for each channel; as many outputs as inputs, one group.
+
+    Raises:
+        InvalidArgument: for sizes below 1 and groups that do not divide the
+            channels, from the node.
+
+    Example:
+        >>> descriptor = tg.nodes.ConvolutionDescriptor(3, 1, 4, strides=2)
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> data = tg.nodes.ConvolutionData(
+        ...     np.zeros((4, 3, 3, 1)), descriptor=descriptor
+        ... )
+        >>> tg.nodes.ConvolutionNode(image, data).result_image.size
+        (4, 4, 4)
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -11570,23 +14156,64 @@ class NodeConvolutionDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def dilation_rates(self) -> tuple[int, int]: ...
+    def dilation_rates(self) -> tuple[int, int]:
+        """
+        Distances of the samples that it reads.
+        """
     @property
-    def groups(self) -> int: ...
+    def groups(self) -> int:
+        """
+        Channels are cut into so many groups, each with weights of its own.
+        """
     @property
-    def input_feature_channels(self) -> int: ...
+    def input_feature_channels(self) -> int:
+        """
+        Channels of the image.
+        """
     @property
-    def is_depthwise(self) -> bool: ...
+    def is_depthwise(self) -> bool:
+        """
+        A kernel for each channel; as many outputs as inputs, one group.
+        """
     @property
-    def kernel_size(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]:
+        """
+        The kernel.
+        """
     @property
-    def output_feature_channels(self) -> int: ...
+    def output_feature_channels(self) -> int:
+        """
+        Channels of the result.
+        """
     @property
-    def strides(self) -> tuple[int, int]: ...
+    def strides(self) -> tuple[int, int]:
+        """
+        Steps of the kernel.
+        """
 
 class ConvolutionNode(TrainableNode):
     """
-    y[o,i,j] = bias[o] + sum_{c,u,v} w[o,u,v,c] x[c, i sY + u dY - top, j sX + v dX - left]. `weights` is a data source. Raises ShapeError, InvalidArgument, and what the data source's descriptor does.
+    Convolution with the weights of a data source.
+
+    ``y[o, i, j] = bias[o] + sum over c, u, v of w[o, u, v, c] * x[c, i * stride
+    + u * dilation - top, j * stride + v * dilation - left]``.
+
+    Args:
+        source: The image, (channels, height, width).
+        weights: A data source, such as ConvolutionData.
+        padding: "same", "valid", "full" or a PaddingPolicy: where windows lie.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for an image that does not have the weights' channels.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+        >>> tg.nodes.ConvolutionNode(image, weights).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -11602,12 +14229,54 @@ class ConvolutionNode(TrainableNode):
 class FullyConnectedNode(TrainableNode):
     """
     A convolution whose kernel covers the whole image: (out, 1, 1).
+
+    Args:
+        source: The image, (channels, height, width).
+        weights: A data source, such as ConvolutionData, of weights (out,
+            height, width, channels).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for an image of another size than the kernel's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((10, 8, 8, 1)))
+        >>> tg.nodes.FullyConnectedNode(image, weights).result_image.size
+        (10, 1, 1)
     """
     def __init__(self, source: ImageNode, weights: Any, *, name: str = "") -> None: ...
 
 class ConvolutionTransposeNode(TrainableNode):
     """
-    y[o, i sY + u dY - top, j sX + v dX - left] += w[o,u,v,c] x[c,i,j]: the kernel as it is, not turned. A source of n samples gives (n - 1) stride + 1 + p (k^ - 1), p as in PaddingPolicy. With the state of a convolution the result has the size of that one's source, and its padding. No groups.
+    The transpose of a convolution, which makes images larger.
+
+    ``y[o, i * stride + u * dilation - top, j * stride + v * dilation - left] +=
+    w[o, u, v, c] * x[c, i, j]``: the kernel as it is, not turned. A source of n
+    samples gives (n - 1) * stride + 1 + p * (k' - 1), p and k' as in
+    PaddingPolicy. There are no groups.
+
+    Args:
+        source: The image, (channels, height, width).
+        weights: A data source, such as ConvolutionData.
+        padding: "same", "valid", "full" or a PaddingPolicy: where windows lie.
+        convolution_gradient_state: The state of a convolution: the result has
+            the size of its source, and its padding.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for an image that does not have the weights' channels.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (1, 4, 4))
+        >>> weights = tg.nodes.ConvolutionData(np.zeros((2, 3, 3, 1)))
+        >>> node = tg.nodes.ConvolutionTransposeNode(image, weights, padding="full")
+        >>> node.result_image.size
+        (2, 6, 6)
     """
     @typing.overload
     def __init__(
@@ -11632,7 +14301,25 @@ class ConvolutionTransposeNode(TrainableNode):
 
 class BatchNormalizationNode(TrainableNode):
     """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel: statistics of the batch where the graph has the gradient of this filter, else those of the data source.
+    Batch normalization: ``gamma * (x - mean) / sqrt(variance + epsilon) + beta``.
+
+    Statistics of each channel are those of the batch where the graph has the
+    gradient of this filter, else those of the data source.
+
+    Args:
+        source: The image, (channels, height, width).
+        data_source: gamma, beta and statistics, such as NormalizationData.
+        name: Errors, reports and pictures use it; empty: that of the class, with a number in the graph.
+
+    Raises:
+        ShapeError: for an image of other channels than the data source's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> data = tg.nodes.NormalizationData(4, groups=2)
+        >>> tg.nodes.BatchNormalizationNode(image, data).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data_source: Any, *, name: str = ""
@@ -11640,7 +14327,24 @@ class BatchNormalizationNode(TrainableNode):
 
 class InstanceNormalizationNode(TrainableNode):
     """
-    Statistics of each image and channel; otherwise as BatchNormalizationNode.
+    Instance normalization: ``gamma * (x - mean) / sqrt(variance + epsilon) + beta``.
+
+    Statistics are those of each image and channel.
+
+    Args:
+        source: The image, (channels, height, width).
+        data_source: gamma, beta and statistics, such as NormalizationData.
+        name: Errors, reports and pictures use it; empty: that of the class, with a number in the graph.
+
+    Raises:
+        ShapeError: for an image of other channels than the data source's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> data = tg.nodes.NormalizationData(4, groups=2)
+        >>> tg.nodes.InstanceNormalizationNode(image, data).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data_source: Any, *, name: str = ""
@@ -11648,7 +14352,25 @@ class InstanceNormalizationNode(TrainableNode):
 
 class GroupNormalizationNode(TrainableNode):
     """
-    Statistics of each image and group of channels; otherwise as BatchNormalizationNode.
+    Group normalization: ``gamma * (x - mean) / sqrt(variance + epsilon) + beta``.
+
+    Statistics are those of each image and group of channels; the data source says
+    how many groups.
+
+    Args:
+        source: The image, (channels, height, width).
+        data_source: gamma, beta and statistics, such as NormalizationData.
+        name: Errors, reports and pictures use it; empty: that of the class, with a number in the graph.
+
+    Raises:
+        ShapeError: for an image of other channels than the data source's.
+        InvalidArgument: for what is no data source; also what that raises.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> data = tg.nodes.NormalizationData(4, groups=2)
+        >>> tg.nodes.GroupNormalizationNode(image, data).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data_source: Any, *, name: str = ""
@@ -11656,10 +14378,20 @@ class GroupNormalizationNode(TrainableNode):
 
 class PoolingMaxNode(FilterNode):
     """
-    The largest sample of each window; the gradient goes to the first of equals. No strides are the kernel size. Raises InvalidArgument without a kernel_size.
+    The largest sample of each window; the gradient goes to the first of equals.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PoolingMaxNode(image, 2).result_image.size
+        (4, 4, 4)
     """
     def __init__(
         self,
@@ -11675,10 +14407,21 @@ class PoolingMaxNode(FilterNode):
 
 class DilatedPoolingMaxNode(FilterNode):
     """
-    Pools as PoolingMaxNode, with windows that are dilated.
+    The largest sample of each window, which is dilated.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        dilation_rates: Distances of the samples of a window.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.DilatedPoolingMaxNode(image, 2, 1, dilation_rates=2).result_image.size
+        (4, 6, 6)
     """
     def __init__(
         self,
@@ -11695,10 +14438,21 @@ class DilatedPoolingMaxNode(FilterNode):
 
 class PoolingAverageNode(FilterNode):
     """
-    The mean of each window: "clamp" divides by the samples inside the image, "zero" by all.
+    The mean of each window.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        edge_mode: "clamp" divides by the samples inside the image, "zero" by all.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PoolingAverageNode(image, 2).result_image.size
+        (4, 4, 4)
     """
     def __init__(
         self,
@@ -11715,10 +14469,22 @@ class PoolingAverageNode(FilterNode):
 
 class PoolingL2NormNode(FilterNode):
     """
-    The root of the sum of squares; gradient g x / y, 0 where y is 0.
+    The root of the sum of squares of each window.
+
+    The gradient is ``g * x / y``, and 0 where y is 0.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, (height, width) or one integer; required.
+        strides: Steps of the window; None: the kernel size.
+        padding: "valid", "same", "full" or a PaddingPolicy: where windows lie.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PoolingL2NormNode(image, 2).result_image.size
+        (4, 4, 4)
     """
     def __init__(
         self,
@@ -11734,7 +14500,20 @@ class PoolingL2NormNode(FilterNode):
 
 class NeuronDescriptor:
     """
-    A function of one element; its formula is NeuronType's. prelu_data: one number per channel.
+    A function of one element, for NeuronNode.
+
+    Args:
+        type: Which function: NeuronType has the names and formulas.
+        a: Its first parameter; 0 where it has none.
+        b: Its second.
+        c: Its third.
+        prelu_data: The slopes of "prelu", one for each channel.
+
+    Example:
+        >>> relu = tg.nodes.NeuronDescriptor("relu", a=0.1)
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.NeuronNode(image, relu).result_image.size
+        (4, 8, 8)
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -11752,22 +14531,56 @@ class NeuronDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def a(self) -> float: ...
+    def a(self) -> float:
+        """
+        Its first parameter; 0 where it has none.
+        """
     @property
-    def b(self) -> float: ...
+    def b(self) -> float:
+        """
+        Its second.
+        """
     @property
-    def c(self) -> float: ...
+    def c(self) -> float:
+        """
+        Its third.
+        """
     @property
-    def prelu_data(self) -> list[float]: ...
+    def prelu_data(self) -> list[float]:
+        """
+        The slopes of "prelu", one for each channel.
+        """
     @property
-    def type(self) -> NeuronType: ...
+    def type(self) -> NeuronType:
+        """
+        Which function: NeuronType has the names and formulas.
+        """
 
 class NeuronNode(FilterNode):
     """
-    A function of one element. Raises InvalidArgument for parameters that it does not take.
+    A function of each element, by its descriptor or its type.
+
+    The nodes of one function each have the defaults of MPSNN; here parameters
+    are 0.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        descriptor: The function and its parameters.
+        type: Which function: NeuronType has the names and formulas.
+        a: Its first parameter.
+        b: Its second.
+        c: Its third.
+        prelu_data: The slopes of "prelu", one for each channel.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        InvalidArgument: for parameters that the function does not take.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.NeuronNode(image, "relu", a=0.1).result_image.size
+        (4, 8, 8)
     """
     @typing.overload
     def __init__(
@@ -11786,17 +14599,42 @@ class NeuronNode(FilterNode):
         name: str = "",
     ) -> None: ...
     @property
-    def descriptor(self) -> NeuronDescriptor: ...
+    def descriptor(self) -> NeuronDescriptor:
+        """
+        The function and its parameters.
+        """
 
 class AbsoluteNode(NeuronNode):
     """
-    |x|; the slope at 0 is 0.
+    ``|x|`` of each element; the slope at 0 is 0.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.AbsoluteNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LinearNode(NeuronNode):
     """
-    a x + b
+    ``a * x + b`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LinearNode(image, a=2.0).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 0.0, *, name: str = ""
@@ -11804,7 +14642,18 @@ class LinearNode(NeuronNode):
 
 class ReLUNode(NeuronNode):
     """
-    x >= 0 ? x : a x; the slope at 0 is 1.
+    ``x >= 0 ? x : a * x`` of each element; the slope at 0 is 1.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: The slope where x is below 0.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReLUNode(image, a=0.1).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 0.0, *, name: str = ""
@@ -11812,7 +14661,18 @@ class ReLUNode(NeuronNode):
 
 class PReLUNode(NeuronNode):
     """
-    x >= 0 ? x : a x with an a per channel.
+    ``x >= 0 ? x : a * x`` with an a of each channel; the slope at 0 is 1.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        data: The a, one for each channel.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (2, 8, 8))
+        >>> tg.nodes.PReLUNode(image, [0.1, 0.2]).result_image.size
+        (2, 8, 8)
     """
     def __init__(
         self, source: ImageNode, data: ArrayLike, *, name: str = ""
@@ -11820,7 +14680,19 @@ class PReLUNode(NeuronNode):
 
 class ReLUNNode(NeuronNode):
     """
-    min(x >= 0 ? x : a x, b); the slope at b is 0.
+    ``min(x >= 0 ? x : a * x, b)`` of each element; the slope at 0 is 1, at b 0.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: The slope where x is below 0.
+        b: The largest result.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReLUNNode(image, a=0.0).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 6.0, *, name: str = ""
@@ -11828,13 +14700,35 @@ class ReLUNNode(NeuronNode):
 
 class SigmoidNode(NeuronNode):
     """
-    1 / (1 + exp(-x))
+    ``1 / (1 + exp(-x))`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SigmoidNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class HardSigmoidNode(NeuronNode):
     """
-    clamp(a x + b, 0, 1); the slope at both ends is a.
+    ``clamp(a * x + b, 0, 1)`` of each element; the slope at both ends is a.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.HardSigmoidNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 0.2, b: float = 0.5, *, name: str = ""
@@ -11842,7 +14736,19 @@ class HardSigmoidNode(NeuronNode):
 
 class TanHNode(NeuronNode):
     """
-    a tanh(b x)
+    ``a * tanh(b * x)`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies the result.
+        b: Multiplies x.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.TanHNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
@@ -11850,7 +14756,19 @@ class TanHNode(NeuronNode):
 
 class SoftPlusNode(NeuronNode):
     """
-    a ln(1 + exp(b x))
+    ``a * ln(1 + exp(b * x))`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies the result.
+        b: Multiplies x.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SoftPlusNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
@@ -11858,13 +14776,34 @@ class SoftPlusNode(NeuronNode):
 
 class SoftSignNode(NeuronNode):
     """
-    x / (1 + |x|)
+    ``x / (1 + |x|)`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SoftSignNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class ELUNode(NeuronNode):
     """
-    x >= 0 ? x : a (exp(x) - 1)
+    ``x >= 0 ? x : a * (exp(x) - 1)`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Its negative is the limit of the result below 0.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ELUNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float = 1.0, *, name: str = ""
@@ -11872,7 +14811,20 @@ class ELUNode(NeuronNode):
 
 class PowerNode(NeuronNode):
     """
-    (a x + b)^c
+    ``(a * x + b)^c`` of each element.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        c: The exponent.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PowerNode(image, a=1.0, b=0.0, c=2.0).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self, source: ImageNode, a: float, b: float, c: float, *, name: str = ""
@@ -11880,7 +14832,20 @@ class PowerNode(NeuronNode):
 
 class ExponentialNode(NeuronNode):
     """
-    c^(a x + b); c = -1 stands for e.
+    ``c^(a * x + b)`` of each element; by default ``exp(x)``.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        c: The base; -1 stands for e.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ExponentialNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -11894,7 +14859,20 @@ class ExponentialNode(NeuronNode):
 
 class LogarithmNode(NeuronNode):
     """
-    The logarithm of a x + b to base c; c = -1 stands for e.
+    The logarithm of ``a * x + b``, of each element; by default ``ln(x)``.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        a: Multiplies x.
+        b: Is added to it.
+        c: The base; -1 stands for e.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LogarithmNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -11908,16 +14886,37 @@ class LogarithmNode(NeuronNode):
 
 class GeLUNode(NeuronNode):
     """
-    x Phi(x), Phi the normal distribution.
+    ``x * Phi(x)`` of each element, Phi the normal distribution.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.GeLUNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class CrossChannelNormalizationNode(FilterNode):
     """
-    x / (delta + alpha / k * sum x^2)^beta over k channels.
+    ``x / (delta + alpha / k * sum(x^2))^beta``, the sum over k channels.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, which ends where the image does.
+        alpha: Multiplies the sum.
+        beta: The exponent.
+        delta: Is added to the sum.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.CrossChannelNormalizationNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -11932,10 +14931,21 @@ class CrossChannelNormalizationNode(FilterNode):
 
 class SpatialNormalizationNode(FilterNode):
     """
-    x / (delta + alpha / k^2 * sum x^2)^beta over k times k pixels.
+    ``x / (delta + alpha / k^2 * sum(x^2))^beta``, the sum over k times k pixels.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, which ends where the image does.
+        alpha: Multiplies the sum.
+        beta: The exponent.
+        delta: Is added to the sum.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SpatialNormalizationNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -11950,10 +14960,26 @@ class SpatialNormalizationNode(FilterNode):
 
 class LocalContrastNormalizationNode(FilterNode):
     """
-    pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and variance of the pixels of the window that are inside the image.
+    Local contrast normalization: ``pm + ps * (x - p0 * mean) / (delta + alpha * variance)^beta``.
+
+    Mean and variance are those of the pixels of the window that are inside the image.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        kernel_size: The window, which ends where the image does.
+        alpha: Multiplies the variance.
+        beta: The exponent.
+        delta: Is added to it.
+        p0: Multiplies the mean.
+        pm: Is added to the result.
+        ps: Multiplies the quotient.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LocalContrastNormalizationNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -11971,22 +14997,60 @@ class LocalContrastNormalizationNode(FilterNode):
 
 class SoftMaxNode(FilterNode):
     """
-    Over the channels of each pixel.
+    Softmax over the channels of each pixel.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SoftMaxNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LogSoftMaxNode(FilterNode):
     """
-    Over the channels of each pixel.
+    The logarithm of softmax, over the channels of each pixel.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.LogSoftMaxNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class AdditionNode(FilterNode):
     """
-    clamp(primary_scale x + secondary_scale y + bias, minimum_value, maximum_value). Strides are of (channels, height, width): one of 0 reads the first element of its axis everywhere, and the gradient is their sum; axes of 1 and more elements ask for it. The gradient is 0 where the result is clamped.
+    ``clamp(primary_scale * x + secondary_scale * y + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.AdditionNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -12005,10 +15069,28 @@ class AdditionNode(FilterNode):
 
 class SubtractionNode(FilterNode):
     """
-    x - y; otherwise as AdditionNode.
+    ``clamp(primary_scale * x - secondary_scale * y + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.SubtractionNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -12027,10 +15109,28 @@ class SubtractionNode(FilterNode):
 
 class MultiplicationNode(FilterNode):
     """
-    x y; otherwise as AdditionNode.
+    ``clamp(primary_scale * x * secondary_scale * y + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.MultiplicationNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -12049,10 +15149,30 @@ class MultiplicationNode(FilterNode):
 
 class DivisionNode(FilterNode):
     """
-    x / y; otherwise as AdditionNode. Without a gradient, as in MPSNN: multiply by a PowerNode of c = -1.
+    ``clamp(primary_scale * x / (secondary_scale * y) + bias, minimum_value, maximum_value)``, of each element.
+
+    Axes of 1 and more elements ask for a stride of 0 of the one, whose gradient is then the sum. The gradient is 0 where the result is clamped.
+
+    It has no gradient, as in MPSNN: multiply by a PowerNode of c = -1.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        left: The image x, (channels, height, width).
+        right: The image y.
+        primary_scale: Multiplies x.
+        secondary_scale: Multiplies y.
+        bias: Is added to the result.
+        primary_strides: Of x, for each of its axes: 1, or 0 to read the first element
+            everywhere.
+        secondary_strides: The same of y.
+        minimum_value: The smallest result.
+        maximum_value: The largest.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.DivisionNode(image, image).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -12071,10 +15191,21 @@ class DivisionNode(FilterNode):
 
 class DropoutNode(FilterNode):
     """
-    x m / keep_probability, m 1 with that probability, else 0, anew in each run; with a stride of 0 one m for the whole axis. mask_strides are of (channels, height, width).
+    ``x * m / keep_probability``, m 1 with that probability, else 0, anew in each run.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        keep_probability: The probability with which an element stays.
+        seed: Where the random numbers start; 0: the platform's seed.
+        mask_strides: Of (channels, height, width): 1, or 0 for one m for the whole
+            axis.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.DropoutNode(image, 0.8).result_image.size
+        (4, 8, 8)
     """
     def __init__(
         self,
@@ -12088,10 +15219,19 @@ class DropoutNode(FilterNode):
 
 class ConcatenationNode(FilterNode):
     """
-    Channels one after the other. All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
+    Channels one after the other.
+
+    All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        sources: Images of one height and width.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ConcatenationNode([image, image]).result_image.size
+        (8, 8, 8)
     """
     def __init__(
         self, sources: collections.abc.Sequence[ImageNode], *, name: str = ""
@@ -12099,7 +15239,18 @@ class ConcatenationNode(FilterNode):
 
 class ReshapeNode(FilterNode):
     """
-    The same elements in the order (height, width, channels), as result_size: (channels, height, width).
+    The same elements, in the order (height, width, channels), in another size.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        result_size: (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReshapeNode(image, (16, 4, 4)).result_image.size
+        (16, 4, 4)
     """
     def __init__(
         self,
@@ -12111,10 +15262,22 @@ class ReshapeNode(FilterNode):
 
 class PadNode(FilterNode):
     """
-    Samples before and after the image, (channels, height, width).
+    Samples before and after the image.
 
     Args:
-        name: Names the layer in its graph, and its parameters; see Layer.name.
+        source: The image that the filter reads, (channels, height, width).
+        before: How many in front: (channels, height, width).
+        after: How many behind.
+        edge_mode: What they are: "zero", "clamp" (the edge), "mirror",
+            "mirror_with_edge" or "constant".
+        fill_value: The constant.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.PadNode(image, (0, 1, 1), (0, 1, 1)).result_image.size
+        (4, 10, 10)
     """
     def __init__(
         self,
@@ -12129,7 +15292,22 @@ class PadNode(FilterNode):
 
 class ReductionNode(FilterNode):
     """
-    Reduces an image along its axes. Only the gradient of "spatial_mean" exists. `weight` is that of "feature_channels_sum".
+    Reduces an image along an axis.
+
+    Only the gradient of "spatial_mean" exists.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        reduction: "row_sum", "feature_channels_argument_max" and so on; ImageReduction
+            has all.
+        weight: Multiplies "feature_channels_sum".
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.ReductionNode(image, "spatial_mean").result_image.size
+        (4, 1, 1)
     """
     def __init__(
         self,
@@ -12142,7 +15320,19 @@ class ReductionNode(FilterNode):
 
 class UpsamplingNearestNode(FilterNode):
     """
-    Each pixel scale_y times scale_x times.
+    Repeats each pixel.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        scale_x: How many times as wide.
+        scale_y: How many times as high.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.UpsamplingNearestNode(image, 2, 2).result_image.size
+        (4, 16, 16)
     """
     def __init__(
         self, source: ImageNode, scale_x: int, scale_y: int, *, name: str = ""
@@ -12150,7 +15340,20 @@ class UpsamplingNearestNode(FilterNode):
 
 class UpsamplingBilinearNode(FilterNode):
     """
-    Interpolates between pixels: the image is scale_x times as wide and scale_y times as high.
+    Interpolates between pixels.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        scale_x: How many times as wide.
+        scale_y: How many times as high.
+        aligns_corners: Do the corners stay where they are?
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.UpsamplingBilinearNode(image, 2, 2).result_image.size
+        (4, 16, 16)
     """
     def __init__(
         self,
@@ -12164,7 +15367,18 @@ class UpsamplingBilinearNode(FilterNode):
 
 class BilinearScaleNode(FilterNode):
     """
-    Bilinear, to any size (height, width); without a gradient.
+    Interpolates to any size; without a gradient.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        output_size: (height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.BilinearScaleNode(image, (6, 10)).result_image.size
+        (4, 6, 10)
     """
     def __init__(
         self,
@@ -12176,7 +15390,18 @@ class BilinearScaleNode(FilterNode):
 
 class GramMatrixCalculationNode(FilterNode):
     """
-    y[c, 1, f] = alpha sum x[f] x[c] over the pixels: (channels, 1, channels).
+    ``y[c, 1, f] = alpha * sum(x[f] * x[c])`` over the pixels: (channels, 1, channels).
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        alpha: Multiplies the sums.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.GramMatrixCalculationNode(image).result_image.size
+        (4, 1, 4)
     """
     def __init__(
         self, source: ImageNode, alpha: float = 1.0, *, name: str = ""
@@ -12184,13 +15409,31 @@ class GramMatrixCalculationNode(FilterNode):
 
 class NodeLossDescriptor:
     """
-    Formulas are those of traingraph.losses; classes are channels. reduction: "none", "sum" or "mean" of the loss of each image.
+    The options of LossNode and ForwardLossNode.
+
+    Formulas are those of traingraph.losses; classes are channels.
 
     Args:
+        type: Which loss, such as "mean_squared_error".
+        reduction: "none", "sum" or "mean" of the losses of each image.
+        weight: Multiplies the loss.
+        label_smoothing: The share of each label that all classes divide among them, 0
+            to 1; of the cross-entropies.
+        epsilon: Added to what "log" takes logarithms of.
+        delta: Where "huber" becomes linear; above 0.
+        number_of_classes: By how many smoothing divides; 1: the number of channels.
         reduce_across_batch: The loss is one image for the whole batch; with mean it is
             divided by the number of images, too.
         divides_by_non_zero_weights: A sum is divided by the number of losses whose
             weight is not 0; it is 0 when there is none.
+
+    Raises:
+        InvalidArgument: for values out of range, from the node.
+
+    Example:
+        >>> descriptor = tg.nodes.LossDescriptor("softmax_cross_entropy", "mean")
+        >>> descriptor.weight
+        1.0
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -12212,33 +15455,78 @@ class NodeLossDescriptor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def delta(self) -> float: ...
+    def delta(self) -> float:
+        """
+        Where "huber" becomes linear; above 0.
+        """
     @property
     def divides_by_non_zero_weights(self) -> bool:
         """
         A sum is divided by the number of losses whose weight is not 0; it is 0 when there is none.
         """
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """
+        Added to what "log" takes logarithms of.
+        """
     @property
-    def label_smoothing(self) -> float: ...
+    def label_smoothing(self) -> float:
+        """
+        The share of each label that all classes divide among them, 0 to 1; of the cross-entropies.
+        """
     @property
-    def number_of_classes(self) -> int: ...
+    def number_of_classes(self) -> int:
+        """
+        By how many smoothing divides; 1: the number of channels.
+        """
     @property
     def reduce_across_batch(self) -> bool:
         """
         The loss is one image for the whole batch; with mean it is divided by the number of images, too.
         """
     @property
-    def reduction(self) -> ReductionType: ...
+    def reduction(self) -> ReductionType:
+        """
+        "none", "sum" or "mean" of the losses of each image.
+        """
     @property
-    def type(self) -> LossType: ...
+    def type(self) -> LossType:
+        """
+        Which loss, such as "mean_squared_error".
+        """
     @property
-    def weight(self) -> float: ...
+    def weight(self) -> float:
+        """
+        Multiplies the loss.
+        """
 
 class LossNode(FilterNode):
     """
-    The result is the gradient of the loss by `source`, element by element, not divided by anything; the loss is loss_image. `labels` and `weights`, if any, have the source's size; weights may have its loss's.
+    A loss whose result is its gradient by `source`: training_graph() begins here.
+
+    The gradient is element by element, not divided by anything; the loss itself
+    is loss_image.
+
+    Args:
+        source: The prediction, (channels, height, width).
+        labels: Of its size.
+        descriptor: Which loss, and its options.
+        weights: Multiply the losses: of the source's size, or of the loss's.
+            None: 1.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for labels and weights that do not fit.
+        InvalidArgument: for options out of range.
+
+    Example:
+        >>> scores = tg.nodes.ImageNode("scores", (10, 1, 1))
+        >>> labels = tg.nodes.ImageNode("labels", (10, 1, 1))
+        >>> descriptor = tg.nodes.LossDescriptor("softmax_cross_entropy", "sum")
+        >>> loss = tg.nodes.LossNode(scores, labels, descriptor)
+        >>> loss.result_image.size, loss.loss_image.size
+        ((10, 1, 1), (1, 1, 1))
     """
     def __init__(
         self,
@@ -12257,7 +15545,33 @@ class LossNode(FilterNode):
 
 class ForwardLossNode(FilterNode):
     """
-    The result is the loss, see LossNode.loss_image. gradient_filter() is that of the prediction; gradient_filters() gives those of the prediction and the labels, none of the weights. training_graph() leaves out the labels that runs are given.
+    A loss whose result is the loss: LossNode.loss_image says its size.
+
+    gradient_filter() is that of the prediction; gradient_filters() gives those
+    of the prediction and the labels, none of the weights. training_graph()
+    leaves out the labels that runs are given.
+
+    Args:
+        source: The prediction, (channels, height, width).
+        labels: Of its size.
+        descriptor: Which loss, and its options.
+        weights: Multiply the losses: of the source's size, or of the loss's.
+            None: 1.
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Raises:
+        ShapeError: for labels and weights that do not fit.
+        InvalidArgument: for options out of range.
+
+    Example:
+        >>> scores = tg.nodes.ImageNode("scores", (10, 1, 1))
+        >>> labels = tg.nodes.ImageNode("labels", (10, 1, 1))
+        >>> descriptor = tg.nodes.LossDescriptor("softmax_cross_entropy", "sum")
+        >>> loss = tg.nodes.ForwardLossNode(scores, labels, descriptor)
+        >>> begin = tg.nodes.InitialGradientNode(loss.result_image)
+        >>> loss.result_image.size, begin.result_image.size
+        ((1, 1, 1), (1, 1, 1))
     """
     def __init__(
         self,
@@ -12272,16 +15586,52 @@ class ForwardLossNode(FilterNode):
 class InitialGradientNode(FilterNode):
     """
     Ones of the size of `source`: the gradient of a loss by itself, which a training graph begins with.
+
+    Args:
+        source: The image that the filter reads, (channels, height, width).
+        name: Errors, reports and pictures use it; empty: that of the class, with a
+            number in the graph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.InitialGradientNode(image).result_image.size
+        (4, 8, 8)
     """
     def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class NodeGraph:
     """
-    Everything that `result_images` depend on, as it is now, compiled for a device; nodes may change or go afterwards. Weights are read from the data sources once.
+    Everything that some images depend on, as it is now, compiled for a device.
 
-    A run computes all images, then each data source with training style "gpu" has its weights updated on the device, and each with "cpu" by its update(), by gradients that are sums over the batch. The next run has the new weights. Runs are in the order of calls, which may come from any thread.
+    Nodes may change or go afterwards. Weights are read from the data sources
+    once. A run computes all images; then each data source with training style
+    "gpu" has its weights updated on the device, and each with "cpu" by its
+    update(), by gradients that are sums over the batch. The next run has the
+    new weights. Runs are in the order of calls, which may come from any thread.
 
-    batch_size: the most images of a run. results_are_needed, by result image: what only an image that is not needed depends on is left out, updates of weights stay. uses_mpsnn: on Metal, MPSNN runs the filters that it has; False: MPSGraph runs all, as ops; other devices have one way. Raises InvalidArgument for images without a source, two of one handle, and data sources that have no weights or no way to be updated, UnsupportedError naming the node, DeviceError, and what data sources raise.
+    Args:
+        device: "cpu", "gpu" or a Device.
+        result_images: What a run returns.
+        batch_size: The most images of a run.
+        results_are_needed: One for each result image: what only an image that
+            is not needed depends on is left out, updates of weights stay. None:
+            all are.
+        uses_mpsnn: On Metal, MPSNN runs the filters that it has; False: all
+            run as ops of MPSGraph. Other devices have one way.
+
+    Raises:
+        InvalidArgument: for images without a source, two of one handle, and
+            data sources that have no weights or no way to be updated.
+        UnsupportedError: for what the device cannot run; names the node.
+        DeviceError: where there is no such device.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image, name="relu")
+        >>> graph = tg.nodes.Graph("cpu", [relu.result_image], batch_size=2)
+        >>> run = graph.execute({"image": -np.ones((2, 4, 8, 8))})
+        >>> run.result().output("relu").max()
+        np.float32(0.0)
     """
     def __init__(
         self,
@@ -12311,19 +15661,97 @@ class NodeGraph:
         | None = None,
     ) -> Execution:
         """
-        Enqueues a run on arrays (batch, channels, height, width), by handle. Where data sources are updated on the host the call waits for the run and the updates, raises their errors, and then calls the completion handler. Raises InvalidArgument, ShapeError, DTypeError for data that do not fit.
+        Enqueues a run.
+
+        Where data sources are updated on the host the call waits for the run and
+        the updates, raises their errors, and then calls the completion handler.
+
+        Args:
+            source_images: Arrays (batch, channels, height, width), by handle.
+            batch_size: How many images there are; 0: as many as the arrays have.
+            synchronous: Waits for the run.
+            profiling: The result has device times.
+            per_layer_profiling: And those of each filter.
+            completion_handler: Is called with the result, or the error.
+            outputs_data: Arrays that results are written into, by name.
+
+        Returns:
+            Execution: The run; result() waits for it.
+
+        Raises:
+            InvalidArgument: for arrays that are missing or unknown.
+            ShapeError: for data of another shape.
+            DTypeError: for data of a type that does not convert.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (1, 2, 2))
+            >>> double = tg.nodes.LinearNode(image, 2.0, name="double")
+            >>> graph = tg.nodes.Graph("cpu", [double.result_image])
+            >>> run = graph.execute({"image": np.ones((1, 1, 2, 2))})
+            >>> run.result().output("double").tolist()
+            [[[[2.0, 2.0], [2.0, 2.0]]]]
         """
     def parameters(self, data_source: Any) -> dict[str, NDArray[Any]]:
         """
-        The same of a normalization: "gamma" and "beta" where the data source has them, of batch normalization "mean" and "variance". Empty when the graph does not have the data source.
+        Copies of a normalization's parameters as they are on the device, after the
+        runs in flight.
+
+        Args:
+            data_source: The object that a normalization of the graph was made with.
+
+        Returns:
+            dict[str, numpy.ndarray]: One number for each channel: "gamma" and
+            "beta" where the data source has them, of batch normalization "mean" and
+            "variance". Empty when the graph does not have the data source.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+            >>> data = tg.nodes.NormalizationData(4)
+            >>> node = tg.nodes.BatchNormalizationNode(image, data)
+            >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+            >>> sorted(graph.parameters(data))
+            ['mean', 'variance']
         """
     def reload_from_data_sources(self) -> None:
         """
         Reads all data sources again; waits for the runs in flight.
+
+        Raises:
+            InvalidArgument: for data sources that have no weights any more.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (1, 2, 2))
+            >>> data = tg.nodes.ConvolutionData(np.zeros((1, 1, 1, 1)))
+            >>> node = tg.nodes.ConvolutionNode(image, data)
+            >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+            >>> data.weights[...] = 3.0
+            >>> graph.reload_from_data_sources()
+            >>> graph.weights(data)["weights"].item()
+            3.0
         """
     def weights(self, data_source: Any) -> dict[str, NDArray[Any]]:
         """
-        Copies of "weights" (out, height, width, in / groups) and, where the data source has some, "biases" as they are on the device, waiting for the runs in flight. Raises InvalidArgument when the graph does not have the data source.
+        Copies of a filter's weights as they are on the device, after the runs in
+        flight.
+
+        Args:
+            data_source: The object that a convolution or fully connected node of
+                the graph was made with.
+
+        Returns:
+            dict[str, numpy.ndarray]: "weights", (out, height, width, in / groups),
+            and, where the data source has some, "biases", (out).
+
+        Raises:
+            InvalidArgument: when the graph does not have the data source.
+
+        Example:
+            >>> image = tg.nodes.ImageNode("image", (1, 8, 8))
+            >>> data = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+            >>> node = tg.nodes.ConvolutionNode(image, data)
+            >>> graph = tg.nodes.Graph("cpu", [node.result_image])
+            >>> graph.weights(data)["weights"].shape
+            (4, 3, 3, 1)
         """
     @property
     def compiled(self) -> TrainingGraph:
@@ -12455,7 +15883,23 @@ def summarized_dot_description(
     result_images: collections.abc.Sequence[ImageNode],
 ) -> str:
     """
-    Graphviz text of everything that the images depend on: boxes are filters, round ones gradient filters, dashed edges lead from a filter to its gradient.
+    Graphviz text of everything that some images depend on.
+
+    Boxes are filters, round ones gradient filters; dashed edges lead from a
+    filter to its gradient.
+
+    Args:
+        result_images: The images.
+
+    Returns:
+        str: A digraph.
+
+    Example:
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> relu = tg.nodes.ReLUNode(image)
+        >>> text = tg.nodes.summarized_dot_description([relu.result_image])
+        >>> text.splitlines()[0]
+        'digraph nodes {'
     """
 
 OP_NAMES: tuple[str, ...]

@@ -24,8 +24,25 @@ __all__ = ["ConvolutionData", "NormalizationData"]
 class ConvolutionData:
     """A data source of arrays, for convolutions and fully connected filters.
 
-    weights are (out, height, width, in / groups), bias_terms (out). Without a
-    descriptor it is that of the weights' shape, with strides of 1 and one group.
+    Nodes with the same object share its weights, which the optimizer updates on the
+    device; without one nobody does.
+
+    Args:
+        weights: (out, height, width, in / groups); lists become arrays of float32.
+        bias_terms: (out), added to each channel; None: none.
+        descriptor: Strides, groups and such; None: that of the weights' shape, with
+            strides of 1 and one group.
+        optimizer: Updates the weights; the data sources of one graph have the same.
+        name: Errors and results name it.
+
+    Raises:
+        InvalidArgument: for what is no array.
+        ShapeError: for weights of another rank than 4, without a descriptor.
+
+    Example:
+        >>> data = tg.nodes.ConvolutionData(np.zeros((4, 3, 3, 1)))
+        >>> data.descriptor.kernel_size, data.descriptor.output_feature_channels
+        ((3, 3), 4)
     """
 
     @checked
@@ -38,11 +55,6 @@ class ConvolutionData:
         optimizer: Optimizer | None = None,
         name: str = "",
     ) -> None:
-        """Keeps the arrays; lists become some.
-
-        Raises InvalidArgument for what is no array, ShapeError for weights of
-        another rank.
-        """
         op = "ConvolutionData"
         self.weights = _array(op, "weights", weights)
         self.bias_terms = _array_or_none(op, "bias_terms", bias_terms)
@@ -70,8 +82,29 @@ class ConvolutionData:
 class NormalizationData:
     """A data source of arrays, for batch, instance and group normalization.
 
-    Each array has one number per channel. gamma and beta that are not given are
-    1 and 0 and not trained; mean and variance 0 and 1.
+    Each array has one number per channel; lists become arrays of float32.
+
+    Args:
+        feature_channels: The number of channels.
+        gamma: The scale; None: 1, and not trained.
+        beta: The shift; None: 0, and not trained.
+        mean: The running mean; None: 0.
+        variance: The running variance; None: 1.
+        groups: Into how many group normalization cuts the channels.
+        epsilon: Added to the variance.
+        momentum: The share that running statistics keep in each run, 0 to 1.
+        optimizer: Updates gamma and beta on the device; the data sources of one
+            graph have the same.
+        name: Errors and results name it.
+
+    Raises:
+        InvalidArgument: for what is no array.
+
+    Example:
+        >>> data = tg.nodes.NormalizationData(4, np.ones(4), np.zeros(4))
+        >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
+        >>> tg.nodes.BatchNormalizationNode(image, data).result_image.size
+        (4, 8, 8)
     """
 
     @checked
@@ -89,10 +122,6 @@ class NormalizationData:
         optimizer: Optimizer | None = None,
         name: str = "",
     ) -> None:
-        """Keeps the arrays; lists become some.
-
-        Raises InvalidArgument for what is no array.
-        """
         op = "NormalizationData"
         self.feature_channels = feature_channels
         self.gamma = _array_or_none(op, "gamma", gamma)

@@ -7,6 +7,7 @@ import importlib
 import shutil
 import sys
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class Progress:
 def _bar() -> Any:
     """None where nobody would see it."""
     try:
-        tqdm = importlib.import_module("tqdm.auto").tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a notebook shows it as text
+            tqdm = importlib.import_module("tqdm.auto").tqdm
     except ImportError:
         return _Line() if sys.stderr is not None and sys.stderr.isatty() else None
     return tqdm(total=None, unit="batch")

@@ -134,7 +134,10 @@ GradientAccumulation resolved(GradientAccumulation by,
       .what = "the losses do not say how gradients add up: " + losses.obstacle,
       .expected = "\"sum\" or \"mean\"",
       .got = "by the losses",
-      .hint = "\"mean\" counts each part by its samples."});
+      .hint =
+          "\"mean\" counts each part by its samples, \"sum\" adds up all "
+          "of each, a penalty on parameters, too. Losses that are all means "
+          "need neither."});
 }
 
 }  // namespace traingraph

@@ -36,6 +36,11 @@ States states_of(const std::vector<TensorParameter>& parameters) {
   return states;
 }
 
+bool uses_inference_form(const GraphState& graph, const Node& node) {
+  return node.op->inference_form && node.layer >= 0 &&
+         graph.records[node.layer].layer->uses_inference_form();
+}
+
 /// Nodes of later phases that were declared go behind the forward nodes.
 void order_by_phase(Program& program) {
   std::vector<NodeId> order(program.nodes().size());
@@ -106,6 +111,7 @@ class Merger {
     }
     Attributes attrs = node.attrs;
     give_stream(attrs, node, inputs);
+    if (uses_inference_form(source, node)) node.op->inference_form(attrs);
     const int layer = node.layer < 0 ? -1 : node.layer + first_record;
     const bool is_filters = source.program.filters && node.filter >= 0;
     const int filter = is_filters ? node.filter + first_filter : -1;

@@ -133,7 +133,7 @@ void ShapeContext::require_data_type(int input, DataTypes types) const {
       op_.name, node_,
       "input " + quoted(input_name(input)) + " has the wrong data type",
       names_of(types), std::string(to_string(data_type(input))),
-      "Convert it with cast."});
+      "Convert it with cast or astype()."});
 }
 
 void ShapeContext::require_same_data_type(int input, int other) const {

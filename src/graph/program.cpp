@@ -165,7 +165,7 @@ class SchemaCheck {
     if (!value.is_opaque && (def.types & bit(value.desc.data_type)) == 0) {
       fail<DTypeError>(what + " has the wrong data type", names_of(def.types),
                        std::string(to_string(value.desc.data_type)),
-                       "Convert it with cast.");
+                       "Convert it with cast or astype().");
     }
     const bool is_written =
         def.is_mutated && (op_.mutates == nullptr || op_.mutates(attrs_));

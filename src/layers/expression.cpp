@@ -5,6 +5,7 @@
 #include <cmath>
 #include <locale>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -76,7 +77,19 @@ Expression::Expression(std::string name, std::vector<Operand> operands,
     : name_(std::move(name)),
       operands_(std::move(operands)),
       symbol_(std::move(symbol)),
-      graph_(find_graph()) {}
+      graph_(find_graph()) {
+  const std::lock_guard lock(graph_.state()->mutex);
+  before_ = graph_.state()->checkpoint();
+}
+
+Expression::~Expression() {
+  if (has_result_ || num_nodes_ == 0) return;
+  GraphState& state = *graph_.state();
+  const std::lock_guard lock(state.mutex);
+  const bool are_last =
+      state.program.nodes().size() == before_.num_nodes + num_nodes_;
+  if (are_last) state.restore(before_);
+}
 
 Graph Expression::find_graph() const {
   std::shared_ptr<GraphState> found;
@@ -89,9 +102,12 @@ Graph Expression::find_graph() const {
     if (!graph) {
       throw StateError(quoted({.op = name_,
                                .node = tensor->name(),
-                               .what = "the graph of this result is gone",
-                               .expected = "a graph that takes nodes",
-                               .hint = "Keep the Graph while it is built."}));
+                               .what = "the graph of this result takes no "
+                                       "nodes",
+                               .expected = "a Graph that is being built",
+                               .got = "one that is gone, or was loaded",
+                               .hint = "Keep the Graph while it is built; one "
+                                       "from a file stays as it was."}));
     }
     if (found && found != graph) {
       fail("the operands are results of different graphs",
@@ -118,14 +134,18 @@ Tensor Expression::step(OpKind op, Attributes attributes,
 
 Tensor Expression::result(OpKind op, Attributes attributes,
                           std::vector<Tensor> inputs) {
-  return append(op, std::move(attributes), std::move(inputs), name_);
+  Tensor made = append(op, std::move(attributes), std::move(inputs), name_);
+  has_result_ = true;
+  return made;
 }
 
 Tensor Expression::append(OpKind op, Attributes attributes,
                           std::vector<Tensor> inputs, const std::string& name) {
   return quoting([&] {
-    return graph_.op(op, std::move(attributes), std::move(inputs), name)
-        .front();
+    const std::vector<Tensor> made =
+        graph_.op(op, std::move(attributes), std::move(inputs), name);
+    ++num_nodes_;
+    return made.front();
   });
 }
 

@@ -6,9 +6,11 @@
 //   float32 (3): expected ...
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "layers/graph_state.h"
 #include "traingraph/error.h"
 #include "traingraph/expressions.h"
 #include "traingraph/graph.h"
@@ -23,6 +25,10 @@ class Expression {
   /// it is gone.
   Expression(std::string name, std::vector<Operand> operands,
              std::string symbol = {});
+  /// Without a result the graph is as it was.
+  ~Expression();
+  Expression(const Expression&) = delete;
+  Expression& operator=(const Expression&) = delete;
 
   /// A node on the way to it: "mean.reduce".
   Tensor step(OpKind op, Attributes attributes, std::vector<Tensor> inputs);
@@ -52,6 +58,9 @@ class Expression {
   std::vector<Operand> operands_;
   std::string symbol_;
   Graph graph_;
+  GraphState::Checkpoint before_;
+  std::size_t num_nodes_ = 0;  // that are the expression's
+  bool has_result_ = false;
 };
 
 template <class Action>

@@ -92,7 +92,10 @@ void GraphState::restore(const Checkpoint& checkpoint) {
     promoted.pop_back();
   }
   while (tensors.size() > checkpoint.num_tensors) {
-    value_of.erase(tensors.back().tensor_id());
+    const auto found = value_of.find(tensors.back().tensor_id());
+    const Value& value = program.value(found->second);
+    if (value.role == Role::Result) result_names.erase(value.name);
+    value_of.erase(found);
     tensors.pop_back();
   }
   program.truncate(checkpoint.num_values, checkpoint.num_nodes);

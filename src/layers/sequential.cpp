@@ -83,6 +83,16 @@ bool Sequential::is_built() const {
       layers_, [](const LayerPtr& layer) { return layer->is_built(); });
 }
 
+void Sequential::use_inference_form(bool uses) const {
+  for (const LayerPtr& layer : layers_) layer->use_inference_form(uses);
+}
+
+bool Sequential::uses_inference_form() const {
+  return std::ranges::all_of(layers_, [](const LayerPtr& layer) {
+    return layer->uses_inference_form();
+  });
+}
+
 void Sequential::lower(LayerBuilder& /*builder*/) const {
   throw InternalError("Graph::node adds the layers of a Sequential");
 }

@@ -41,9 +41,10 @@ def losses_of(program: str, folder: str) -> list[float]:
 
 def main() -> int:
     digits = load_example()
-    images, _, labels, _ = digits.load_data()
+    (images, labels), _ = digits.load_data()
     tg.set_seed(SEED)
-    training = digits.build("cpu").training
+    training = digits.build("cpu")
+    training.optimizer.schedule = None  # as in C++
     batch = digits.BATCH
 
     def step(number: int) -> float:

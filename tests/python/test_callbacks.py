@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import traingraph as tg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def rates(values: list[float], start: float = 1.0, **options: Any) -> list[float]:
@@ -155,17 +157,54 @@ def test_averages_come_back_after_an_error() -> None:
     np.testing.assert_array_equal(training.state_dict()["fc.biases"], own["fc.biases"])
 
 
-def test_an_average_goes_on_with_its_values() -> None:
-    batches = make_batches(4)
-    whole, first = (tg.callbacks.MovingAverage(0.8) for _ in range(2))
-    training, parts = make_training(), make_training()
-    tg.fit(training, batches, on_update=whole.update, progress=False)
-    tg.fit(parts, batches[:2], on_update=first.update, progress=False)
-    second = tg.callbacks.MovingAverage(0.8)
-    second.values = first.values
-    tg.fit(parts, batches[2:], on_update=second.update, progress=False)
-    for name, values in whole.values.items():
-        np.testing.assert_array_equal(second.values[name], values)
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_run_goes_on_with_what_callbacks_counted(every: int, tmp_path: Path) -> None:
+    """Bit for bit, from a file of each."""
+    batches, options = make_batches(4), {"factor": 0.5, "patience": 2, "threshold": 0.2}
+    plateaus, averages = [], []
+
+    def train(
+        training: tg.TrainingGraph, first: int, end: int, state: Any = None
+    ) -> tg.TrainingGraph:
+        plateaus.append(tg.callbacks.ReduceOnPlateau(**options))
+        averages.append(tg.callbacks.MovingAverage(0.8, every=every))
+        if state is not None:
+            plateaus[-1].load_state_dict(state)
+            averages[-1].load_state_dict(np.load(tmp_path / "average.npz"))
+        tg.fit(
+            training, batches, first_epoch=first, epochs=end, progress=False,
+            callbacks=[plateaus[-1]], on_update=averages[-1].update,
+        )  # fmt: skip
+        return training
+
+    path = tmp_path / "run.safetensors"
+    whole = train(make_training(1e-3), 0, 7)
+    begun = train(make_training(1e-3), 0, 4)
+    begun.save(path, metadata={"plateau": json.dumps(plateaus[-1].state_dict())})
+    np.savez(tmp_path / "average.npz", **averages[-1].state_dict())
+    fresh = make_training(1e-3)
+    train(fresh, 4, 7, json.loads(fresh.restore(path).metadata["plateau"]))
+    assert whole.optimizer is not None
+    assert fresh.optimizer is not None
+    assert fresh.optimizer.learning_rate == whole.optimizer.learning_rate < 1e-3
+    assert plateaus[2].state_dict() == plateaus[0].state_dict()
+    for name, values in averages[0].state_dict().items():
+        np.testing.assert_array_equal(averages[2].values[name], values)
+
+
+def test_states_of_callbacks_are_copies() -> None:
+    average = tg.callbacks.MovingAverage(0.5)
+    training, batches = make_training(), make_batches(2)
+    tg.fit(training, batches, on_update=average.update, progress=False)
+    state = average.state_dict()
+    before = state["fc.biases"].copy()
+    tg.fit(training, batches, on_update=average.update, progress=False)
+    np.testing.assert_array_equal(state["fc.biases"], before)
+    slower = tg.callbacks.ReduceOnPlateau()
+    fresh = json.loads(json.dumps(slower.state_dict()))  # NaN: there is no best yet
+    slower.load_state_dict(fresh)
+    with pytest.raises(tg.InvalidArgument, match="expected best, epochs, got beast"):
+        slower.load_state_dict({"beast": 1.0})
 
 
 @pytest.mark.parametrize(

@@ -139,12 +139,16 @@ def test_ranks_in_python_are_one_process(size: int) -> None:
     np.testing.assert_allclose(results[0], alone(4), atol=2e-5)
 
 
-def test_batch_normalization_of_all_samples() -> None:
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_batch_normalization_of_all_samples(is_frozen: bool) -> None:
+    """Running statistics that stay are those of no samples."""
+
     def build_norm(**options: Any) -> tuple[tg.TrainingGraph, Any]:
         x = tg.Tensor((24, 6), name="x")
         label = tg.Tensor((24, 6), name="label")
         g = tg.Graph()
         layer = tg.layers.BatchNormalization(6, momentum=0.5)
+        layer.uses_inference_form = is_frozen
         g.node(layer, x)
         t = tg.TrainingGraph(
             [g],
@@ -173,9 +177,13 @@ def test_batch_normalization_of_all_samples() -> None:
 
     results = on_ranks(2, run)
     assert np.array_equal(results[1], results[0])
-    # Three sums of 24 numbers of magnitude 10 in another order.
+    # Three sums of 24 numbers of magnitude 10 in another order; frozen, of 200.
     expected = train(*build_norm(), np.arange(24))
-    np.testing.assert_allclose(results[0], expected, atol=3 * 24 * 10 * 2**-24)
+    np.testing.assert_allclose(
+        results[0], expected, rtol=1e-5 * is_frozen, atol=3 * 24 * 10 * 2**-24
+    )
+    if is_frozen:
+        np.testing.assert_array_equal(results[0][-12:], [0] * 6 + [1] * 6)
 
 
 def test_all_begin_as_rank_zero() -> None:

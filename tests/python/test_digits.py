@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-for package in ("matplotlib", "sklearn", "tqdm"):
+for package in ("matplotlib", "sklearn"):
     pytest.importorskip(package, reason="of the demo extra")
 
 
@@ -28,23 +28,22 @@ def digits() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def data(digits: ModuleType) -> tuple[np.ndarray[Any, Any], ...]:
+def data(digits: ModuleType) -> Any:
+    """To train and to test."""
     return digits.load_data()
 
 
 def test_learns_to_read_digits(digits: ModuleType, data: Any) -> None:
-    train_images, test_images, train_labels, test_labels = data
-    assert len(train_images) + len(test_images) == 1797
-    net = digits.build("cpu")
-    losses = [
-        digits.train_epoch(net, train_images, train_labels, epoch) for epoch in range(6)
-    ]
+    train, test = data
+    assert len(train[0]) + len(test[0]) == 1797
+    training = digits.build("cpu")
+    history = tg.fit(training, train, epochs=6, seed=1, progress=False)
+    losses = history.metrics["loss"]
     assert losses[-1] < 0.1 * losses[0]
-    predicted = digits.predict(net.inference, test_images)
-    accuracy = np.mean(predicted == test_labels.argmax(axis=1))
     # Twelve seeds reached 97.5 % to 99.2 % of these 360 scans: two scans of room
     # for another order of sums. A linear model reads 96.7 % of them.
-    assert accuracy >= 0.97
+    found = tg.evaluate(training, test, metrics=["accuracy"])
+    assert found["accuracy"] >= 0.97
 
 
 def test_resume_is_bit_exact(
@@ -62,29 +61,25 @@ def test_resume_is_bit_exact(
 
 
 def test_memory_is_what_was_predicted(digits: ModuleType, data: Any) -> None:
-    train_images, test_images, train_labels, _ = data
-    net = digits.build("cpu")
-    predicted = net.training.memory.total_bytes(with_step=True)
-    predicted += net.inference.memory.total_bytes(with_step=False, with_inference=True)
-    reports = [graph.memory for graph in (net.training, net.inference)]
-    assert sum(report.allocated_bytes for report in reports) == 0
+    train, test = data
+    training = digits.build("cpu")
+    predicted = training.memory.total_bytes(with_step=True, with_inference=True)
+    assert training.memory.allocated_bytes == 0
     # The last batch of an epoch is smaller: another plan in the same arenas.
-    digits.train_epoch(net, train_images, train_labels, 0)
-    digits.predict(net.inference, test_images)
-    assert net.training.compile_count == 2
-    reports = [graph.memory for graph in (net.training, net.inference)]
-    assert sum(report.allocated_bytes for report in reports) == predicted
-    assert sum(report.predicted_bytes for report in reports) == predicted
+    tg.fit(training, train, progress=False)
+    assert training.compile_count == 2
+    tg.predict(training, test[0])
+    assert training.memory.allocated_bytes == predicted
+    assert training.memory.predicted_bytes == predicted
 
 
 def test_same_seed_same_bits(digits: ModuleType, data: Any) -> None:
-    images, _, labels, _ = data
     runs = []
     for seed in (3, 3, 4):
         tg.set_seed(seed)
-        net = digits.build("cpu")
-        loss = digits.train_epoch(net, images, labels, 0)
-        runs.append((loss, [p.numpy() for p in net.training.parameters]))
+        training = digits.build("cpu")
+        history = tg.fit(training, data[0], progress=False)
+        runs.append((history.metrics, [p.numpy() for p in training.parameters]))
     assert runs[0][0] == runs[1][0] != runs[2][0]
     for one, other in zip(runs[0][1], runs[1][1], strict=True):
         np.testing.assert_array_equal(one, other)

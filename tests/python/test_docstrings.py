@@ -188,3 +188,9 @@ def test_signatures_are_readable() -> None:
     )
     forms = signatures_of(tg.Tensor.__init__.__doc__)
     assert [len(each.parameters) for each in forms] == [7, 7, 8]
+
+
+def test_the_package_tells_its_modules() -> None:
+    modules = {name for name in tg.__all__ if inspect.ismodule(getattr(tg, name))}
+    told = {name for name in modules if f"- `{name}`: " in (tg.__doc__ or "")}
+    assert told == modules

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import traingraph as tg
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROW = np.array([1, -2, 4], np.float32)
 
@@ -129,8 +132,44 @@ def test_the_graph_must_be_known() -> None:
     with pytest.raises(tg.InvalidArgument, match="different graphs"):
         h + g
     del graph
-    with pytest.raises(tg.StateError, match="graph of this result is gone"):
+    with pytest.raises(tg.StateError, match=r"takes no nodes in relu .* or was loaded"):
         h + 1
+
+
+def test_a_loaded_graph_takes_no_nodes(tmp_path: Path) -> None:
+    x = tg.Tensor((2, 3), name="x")
+    graph = tg.Graph()
+    h = graph.node(tg.layers.FullyConnected(3, name="fc"), x)
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x})
+    inference.add_outputs({"h": h})
+    inference.compile("cpu")
+    inference.export_graph(tmp_path / "net.tg.safetensors")
+    loaded = tg.InferenceGraph.load(tmp_path / "net.tg.safetensors")
+    with pytest.raises(tg.StateError, match=r"in fc float32 \(2, 3\) \* 2.*was loaded"):
+        loaded.tensor("h") * 2
+
+
+def test_what_fails_leaves_no_nodes() -> None:
+    h, graph = result()
+    counts = h.astype("int32")
+    flags = h > 0
+    before = graph.summarized_dot_description
+    for expression in (
+        lambda: counts + 1,
+        lambda: 2 * counts,
+        lambda: counts**2,
+        lambda: counts.sum(),
+        lambda: flags @ h,
+        lambda: counts + 0.5,
+        lambda: (h > 0) * np.zeros(4),
+    ):
+        with pytest.raises(tg.Error):
+            expression()
+    assert graph.summarized_dot_description.startswith(before.rsplit("}", 1)[0])
+    with pytest.raises(tg.DTypeError, match=r"int32\. Convert it with cast or astype"):
+        counts + 1
+    assert (h + 1).name == "add"
 
 
 def test_a_compiled_graph_takes_no_nodes() -> None:

@@ -235,7 +235,7 @@ CPP_ONLY = {
         "set_updatable",
         "tensor_or_none",  # None
     },
-    "Layer": {"lower", "set_compute_type", "set_name"},
+    "Layer": {"lower", "set_compute_type", "set_name", "use_inference_form"},
 }
 
 

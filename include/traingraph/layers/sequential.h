@@ -25,6 +25,9 @@ class TRAINGRAPH_API Sequential : public Layer {
   std::vector<Tensor> statistics() const override;
   bool is_loss() const override { return layers_.back()->is_loss(); }
   bool is_built() const override;
+  /// All of its layers do.
+  void use_inference_form(bool uses = true) const override;
+  bool uses_inference_form() const override;
   void lower(LayerBuilder& builder) const override;
 
  private:

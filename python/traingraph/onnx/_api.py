@@ -38,29 +38,39 @@ def load(
 ) -> Model:
     """The graph of an ONNX model, with its inputs, outputs and parameters.
 
-    path_or_model: a file, its bytes, or an ``onnx.ModelProto``.
+    What ONNX passes as an input but traingraph has as an attribute (axes, pads,
+    limits) is a constant, whatever ``trainable`` says.
 
-    trainable: which float32 initializers, and tensors of ``Constant`` nodes, become
-    parameters: True or False for
-    all or none, names, or a predicate of the name. By default those of one axis
-    or more without infinities and NaN; the rest are constants. What ONNX passes
-    as an input but traingraph has as an attribute (axes, pads, limits) is a
-    constant whatever this says.
+    Args:
+        path_or_model: A file, its bytes, or an ``onnx.ModelProto``.
+        trainable: Which float32 initializers, and tensors of ``Constant`` nodes, become
+            parameters: True or False for all or none, names, or a predicate of the
+            name. None: those of one axis or more without infinities and NaN; the rest
+            are constants.
+        batch_size: The size of the symbolic axis of the inputs. A model without symbols
+            has its batch on axis 0 when a batch size is given, and none when not.
+        sizes: With several symbols, the sizes of all others by name; "x:1" is the name
+            of axis 1 of input x when it has none.
+        constants: Values of inputs that are always the same, by name.
+        tied: Is an initializer that several nodes read one parameter (True), or has
+            every node its own (False)? None: it is one, unless it is one number again
+            and again (the ones and zeros of fresh layers, which exporters store once);
+            a warning names what was untied, and what nodes of one kind share.
 
-    batch_size: the size of the symbolic axis of the inputs. With several
-    symbols ``sizes`` gives those of all others by name ("x:1" is the name of
-    axis 1 of input x when it has none). A model without symbols has its batch
-    on axis 0 when a batch size is given, and none when not.
+    Returns:
+        Model: Add nodes to its graph, or take its training_graph() or
+        inference_graph().
 
-    constants: values for inputs that are always the same.
+    Raises:
+        UnsupportedError: for models with what cannot be mapped; lists all of it.
+        FileError: for a file that is not a sound model.
+        InvalidArgument: for names and sizes that the model does not have.
+        ImportError: where the ``onnx`` package is not installed.
 
-    tied: is an initializer that several nodes read one parameter (True), or has
-    every node its own (False)? By default it is one, unless it is one number again
-    and again (the ones and zeros of fresh layers, which exporters store once); a
-    warning names what was untied, and what nodes of one kind share.
-
-    Raises UnsupportedError that lists everything that cannot be mapped,
-    FileError for a file that is not a sound model, InvalidArgument.
+    Example:
+        >>> model = tg.onnx.load("net.onnx", batch_size=32)  # which save() wrote
+        >>> sorted(model.parameters), model.inputs["x"].shape
+        (['fc.biases', 'fc.weights'], (32, 16))
     """
     _require_onnx()
     from ._load import load_model  # noqa: PLC0415
@@ -77,15 +87,31 @@ def save(
 ) -> None:
     """Writes what a compiled graph computes in inference form as an ONNX model.
 
-    Inputs and outputs have the names that they were declared with, parameters
-    those of their tensors, with the newest values; labels and losses that no
-    output depends on are left out. The batch is symbolic where the graph can
-    run other sizes. The opset is 17, or the first one that has all ops. The
-    file is written whole or not at all; with external_data, and above 2 GB, the
-    parameters are in a file ``<name>.data`` beside it.
+    Inputs and outputs have the names that they were declared with, parameters those of
+    their tensors, with the newest values; labels and losses that no output depends on
+    are left out. The batch is symbolic where the graph can run other sizes. The opset
+    is 17, or the first one that has all ops. The file is written whole or not at all.
 
-    Raises UnsupportedError that lists everything that cannot be written,
-    StateError before compile, FileError.
+    Args:
+        graph: An InferenceGraph or TrainingGraph, compiled.
+        path: The file.
+        external_data: Are the parameters in a file ``<name>.data`` beside it? Above
+            2 GB they always are.
+
+    Raises:
+        UnsupportedError: for graphs with what cannot be written; lists all of it.
+        StateError: before compile.
+        FileError: where the file cannot be written.
+        ImportError: where the ``onnx`` package is not installed.
+
+    Example:
+        >>> x, graph = tg.Tensor((8, 16), name="x"), tg.Graph()
+        >>> y = graph.node(tg.layers.FullyConnected(16, 10, name="fc"), x)
+        >>> inference = tg.InferenceGraph([graph])
+        >>> inference.add_inputs({"x": x})
+        >>> inference.add_outputs({"y": y})
+        >>> inference.compile("cpu")
+        >>> tg.onnx.save(inference, "net.onnx")
     """
     _require_onnx()
     from ._save import save_model  # noqa: PLC0415

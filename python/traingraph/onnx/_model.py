@@ -20,13 +20,30 @@ __all__ = ["Model"]
 
 @dataclass(frozen=True)
 class Model:
-    """A graph made of an ONNX model; all names are those of the file."""
+    """A graph made of an ONNX model; all names are those of the file.
+
+    :func:`load` makes it.
+
+    Args:
+        graph: Nodes can be added to it until it is compiled.
+        inputs: Tensors that runs are given, without those that no op reads.
+        outputs: Tensors that runs return.
+        parameters: What an optimizer trains; set is_updatable to leave some out.
+        statistics: Running means and variances, which training moves.
+        opset: That of ai.onnx, in the file.
+
+    Example:
+        >>> model = tg.onnx.load("net.onnx", batch_size=32)
+        >>> model
+        <Model inputs=1, outputs=1, parameters=2, statistics=0, opset=17>
+    """
 
     graph: Graph
     """Nodes can be added to it until it is compiled."""
     inputs: dict[str, Tensor]
     """Without those that no op reads."""
     outputs: dict[str, Tensor]
+    """What runs return."""
     parameters: dict[str, TensorParameter]
     """What an optimizer trains; set is_updatable to leave some out."""
     statistics: dict[str, Tensor]
@@ -50,8 +67,30 @@ class Model:
     ) -> TrainingGraph:
         """A training graph with inputs, outputs and parameters declared.
 
-        loss is that of `output`, which may be left out when there is but one,
-        and takes the one tensor of `loss_labels`. Compile it next.
+        Compile it next.
+
+        Args:
+            loss: The loss of ``output``; None: none.
+            optimizer: What trains the parameters; None: nothing does.
+            loss_labels: The one tensor of labels that the loss takes, by the name under
+                which runs are given it.
+            output: Which output the loss is of; may be left out when there is but one.
+
+        Returns:
+            TrainingGraph: With the model's graph, and a graph of the loss.
+
+        Raises:
+            InvalidArgument: for a loss without an output, or not one tensor of labels.
+
+        Example:
+            >>> model = tg.onnx.load("net.onnx", batch_size=32)
+            >>> labels = tg.Tensor((32,), "int64", name="labels")
+            >>> training = model.training_graph(
+            ...     tg.losses.SoftmaxCrossEntropy(),
+            ...     tg.optimizers.Adam(1e-3),
+            ...     loss_labels={"labels": labels},
+            ... )
+            >>> training.compile("cpu")
         """
         graphs = [self.graph]
         if loss is not None:
@@ -68,6 +107,16 @@ class Model:
 
         It computes with the values that the parameters have now; those of
         training that follows reach a new one. Compile it next.
+
+        Returns:
+            InferenceGraph: With the model's graph.
+
+        Example:
+            >>> inference = tg.onnx.load("net.onnx", batch_size=32).inference_graph()
+            >>> inference.compile("cpu")
+            >>> run = inference.execute({"x": np.zeros((32, 16), np.float32)})
+            >>> run.result().outputs["y"].shape
+            (32, 10)
         """
         for parameter in self.parameters.values():
             if parameter.tensor.device is not None:

@@ -29,7 +29,6 @@ template <class Value>
 void Settings::start(const Declaration& declaration) {
   parameters_.clear();
   layers_.clear();
-  types_.clear();
   if (!declaration.trains) return;
   const auto add = [&](const TensorParameter& parameter) {
     parameters_.emplace_back(parameter, parameter.is_updatable());
@@ -37,25 +36,32 @@ void Settings::start(const Declaration& declaration) {
   for (const auto& graph : declaration.graphs) {
     for (const LayerRecord& record : graph->records) {
       for (const TensorParameter& p : record.layer->parameters()) add(p);
-      types_.emplace_back(record.layer, record.layer->compute_type());
+      OfLayer& own = layers_.emplace_back();
+      own.layer = record.layer;
+      own.compute_type = record.layer->compute_type();
+      own.uses_inference_form = record.layer->uses_inference_form();
       if (!declaration.debugs_layers) continue;
-      layers_.emplace_back(record.layer, record.layer->is_debugging_enabled);
+      own.is_debugged = record.layer->is_debugging_enabled;
     }
   }
   for (const TensorParameter& p : declaration.trained_inputs) add(p);
 }
 
 void Settings::check(const Call& call) {
-  constexpr const char* kAgain = "Call compile() again.";
-  for (const auto& [layer, is_debugged] : layers_) {
-    if (layer->is_debugging_enabled == is_debugged) continue;
-    refuse(call.name, layer->name(), "is_debugging_enabled", is_debugged,
-           !is_debugged, kAgain);
-  }
-  for (const auto& [layer, type] : types_) {
-    if (layer->compute_type() == type) continue;
-    refuse(call.name, layer->name(), "compute_type", type,
-           layer->compute_type(), kAgain);
+  for (const OfLayer& compiled : layers_) {
+    const Layer& now = *compiled.layer;
+    const auto require = [&](const char* setting, auto before, auto after) {
+      if (before == after) return;
+      refuse(call.name, now.name(), setting, before, after,
+             "Call compile() again.");
+    };
+    if (compiled.is_debugged) {
+      require("is_debugging_enabled", *compiled.is_debugged,
+              now.is_debugging_enabled);
+    }
+    require("compute_type", compiled.compute_type, now.compute_type());
+    require("uses_inference_form", compiled.uses_inference_form,
+            now.uses_inference_form());
   }
   if (!differentiates(call.entry_point) && !updates(call.entry_point)) return;
   for (const auto& [parameter, is_updatable] : parameters_) {

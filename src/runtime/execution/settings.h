@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Settings: what compile() read of parameters and of layers that are debugged.
+// Settings: what compile() read of parameters and of layers.
 // A change afterwards is refused, not ignored.
 #pragma once
 
@@ -20,9 +20,15 @@ class Settings final : public Participant {
   void check(const Call& call) override;
 
  private:
+  struct OfLayer {
+    LayerPtr layer;
+    std::optional<DataType> compute_type;
+    bool uses_inference_form;
+    std::optional<bool> is_debugged;  // where that is of effect
+  };
+
   std::vector<std::pair<TensorParameter, bool>> parameters_;
-  std::vector<std::pair<LayerPtr, bool>> layers_;
-  std::vector<std::pair<LayerPtr, std::optional<DataType>>> types_;
+  std::vector<OfLayer> layers_;
 };
 
 }  // namespace traingraph

@@ -85,6 +85,36 @@ TEST(Normalization, RunningStatisticsOfInstancesMoveInTraining) {
   }
 }
 
+TEST(Normalization, InInferenceFormRunningStatisticsStay) {
+  const Floats mean{0.5f, -1, 2}, variance{0.25f, 4, 1};
+  const auto norm = std::make_shared<layers::BatchNormalization>(
+      3, BatchNormalizationOptions{.mean = Tensor({{3}}, view(mean)),
+                                   .variance = Tensor({{3}}, view(variance))});
+  norm->use_inference_form();
+  Net net(norm, {5, 3, 4});
+  TrainingGraph t({net.graph});
+  t.allocate_user_gradient(net.y);
+  t.add_inputs({{"x", net.x}});
+  t.add_outputs({{"y", net.y}});
+  t.compile(test_device());
+  const auto forward = [&](bool for_inference) {
+    const auto result =
+        t.execute_forward(net.inputs(), {}, {},
+                          {.forward_for_inference = for_inference})
+            .result();
+    return floats_of(result.output("y"));
+  };
+  EXPECT_EQ(forward(false), forward(true));
+  EXPECT_EQ(read(norm->mean()), mean);
+  EXPECT_EQ(read(norm->variance()), variance);
+
+  norm->use_inference_form(false);
+  EXPECT_THROW(forward(false), StateError);
+  t.compile(test_device());
+  forward(false);
+  EXPECT_EQ(read(norm->mean()) != mean, computes());
+}
+
 TEST(Normalization, WithoutRunningStatisticsInferenceIsTraining) {
   const LayerPtr layers[] = {std::make_shared<InstanceNormalization>(4),
                              std::make_shared<GroupNormalization>(4, 2),

@@ -99,7 +99,7 @@ TEST(ExpressionErrors, OneGraphTakesTheNodes) {
   }
   info = error_of<StateError>([&] { orphan + 1; });
   EXPECT_EQ(info.node, "h");
-  expect_contains(info.what, "the graph of this result is gone in h");
+  expect_contains(info.what, "the graph of this result takes no nodes in h");
 }
 
 TEST(ExpressionErrors, NoNodesAfterCompile) {
@@ -120,6 +120,13 @@ TEST(ExpressionErrors, AFailureAddsNothingThatIsRead) {
   EXPECT_THROW(h + constant({4}, {1, 2, 3, 4}), ShapeError);
   EXPECT_THROW(index(h, {5}), InvalidArgument);
   EXPECT_EQ(graph.state()->program.to_string(), before);
+
+  const Tensor counts = astype(h, DataType::Int32), flags = greater(h, 0);
+  const std::string then = graph.state()->program.to_string();
+  EXPECT_THROW(counts + 1, DTypeError);  // behind the node of the constant
+  EXPECT_THROW(flags * constant({4}, {1, 2, 3, 4}), ShapeError);
+  EXPECT_EQ(graph.state()->program.to_string(), then);
+  EXPECT_EQ((h + 1).name(), "add");
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST(Elementwise, CompareChecksDataTypes) {
                                    CompareAttrs{ComparisonOperation::LogicalOR},
                                    {{{4}}, {{4}}}),
             "[compare \"node\"] input \"x\" has the wrong data type: expected "
-            "bool, got float32. Convert it with cast.");
+            "bool, got float32. Convert it with cast or astype().");
   EXPECT_EQ(message_of<InvalidArgument>(
                 OpKind::Compare, CompareAttrs{ComparisonOperation::LogicalNOT},
                 {{{4}, DataType::Boolean}, {{4}, DataType::Boolean}}),
@@ -224,7 +224,7 @@ TEST(Reduce, ChecksAxesAndTypes) {
   const ReduceAttrs any{ReductionType::Any, {1}};
   EXPECT_EQ(message_of<DTypeError>(OpKind::Reduce, any, {{{2, 3}}}),
             "[reduce \"node\"] input \"x\" has the wrong data type: expected "
-            "bool, got float32. Convert it with cast.");
+            "bool, got float32. Convert it with cast or astype().");
 }
 
 TEST(Reduce, BroadcastToAndSquaredNorm) {

@@ -23,7 +23,7 @@ def test_characters() -> None:
     program = load_example("characters")
     text = program.load_text()
     writer = program.Writer(len(text.alphabet), "cpu")
-    twin = program.TorchWriter(writer.net)
+    twin = program.TorchWriter(writer.training)
     losses = [
         [each.loss(window, trains=True) for each in (writer, twin)]
         for _, window in zip(range(12), program.windows(text.train), strict=False)

@@ -16,7 +16,8 @@ from example_programs import load_example, run_main
 import traingraph as tg
 from traingraph import nodes
 
-pytest.importorskip("sklearn", reason="of the demo extra")
+for package in ("matplotlib", "sklearn"):
+    pytest.importorskip(package, reason="of the demo extra")
 
 if TYPE_CHECKING:
     from pathlib import Path
