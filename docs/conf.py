@@ -120,8 +120,9 @@ def public_name(
     objects = env.domains.python_domain.objects
     target = node["reftarget"]
     short = target.rpartition(".")[2]
-    # The stub calls what is nodes.Graph outside NodeGraph.
-    name = short.removeprefix("Node")
+    # The stub calls what is nodes.Graph outside NodeGraph, and the strings that stand
+    # for cases of ReductionType ReductionTypeName.
+    name = short.removeprefix("Node").removesuffix("Name")
     found = [
         key
         for key, entry in objects.items()

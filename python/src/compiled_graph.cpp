@@ -488,9 +488,9 @@ void bind_compiled_graph(py::module_& m) {
             device_bytes: bytes that there are.
 
         Returns:
-            Samples, up to 2**24, whatever the graph is compiled for; 0: none.
-            Of a graph that cannot follow another batch size: the compiled one
-            or 0.
+            Samples, at most 2**24, whatever the graph is compiled for; 0 when
+            none fits. A graph that cannot follow another batch size has the
+            compiled one or 0.
 
         Raises:
             StateError: the graph is not compiled.
@@ -540,8 +540,8 @@ void bind_compiled_graph(py::module_& m) {
         they write.
 
         Returns:
-            A paragraph for each plan: step, phases, inference. report() has the
-            same as data.
+            A paragraph for each plan (step, phases, inference). report() has
+            the same as data.
 
         Raises:
             StateError: the graph is not compiled.

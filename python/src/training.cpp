@@ -353,7 +353,7 @@ void bind_gradients(Training& graph) {
             input: an input of the graph.
 
         Returns:
-            A tensor of its shape, or None when it is not computed: see
+            A tensor of its shape; None when it is not computed, as without
             compile(compute_all_gradients=True).
 
         Raises:
@@ -375,9 +375,9 @@ void bind_gradients(Training& graph) {
             layer: a layer of the graph.
 
         Returns:
-            Those that can be read after a run, in the order of its results:
-            with compile(debug_layers=True) those of layers that have
-            is_debugging_enabled.
+            Those that can be read after a run, in the order of its results.
+            With compile(debug_layers=True) those of layers that have
+            is_debugging_enabled can.
 
         Raises:
             StateError: the graph is not compiled.

@@ -12495,9 +12495,9 @@ class CompiledGraph(Graph):
             device_bytes: bytes that there are.
 
         Returns:
-            Samples, up to 2**24, whatever the graph is compiled for; 0: none.
-            Of a graph that cannot follow another batch size: the compiled one
-            or 0.
+            Samples, at most 2**24, whatever the graph is compiled for; 0 when
+            none fits. A graph that cannot follow another batch size has the
+            compiled one or 0.
 
         Raises:
             StateError: the graph is not compiled.
@@ -12548,8 +12548,8 @@ class CompiledGraph(Graph):
         they write.
 
         Returns:
-            A paragraph for each plan: step, phases, inference. report() has the
-            same as data.
+            A paragraph for each plan (step, phases, inference). report() has
+            the same as data.
 
         Raises:
             StateError: the graph is not compiled.
@@ -13293,7 +13293,7 @@ class TrainingGraph(CompiledGraph):
             input: an input of the graph.
 
         Returns:
-            A tensor of its shape, or None when it is not computed: see
+            A tensor of its shape; None when it is not computed, as without
             compile(compute_all_gradients=True).
 
         Raises:
@@ -13314,9 +13314,9 @@ class TrainingGraph(CompiledGraph):
             layer: a layer of the graph.
 
         Returns:
-            Those that can be read after a run, in the order of its results:
-            with compile(debug_layers=True) those of layers that have
-            is_debugging_enabled.
+            Those that can be read after a run, in the order of its results.
+            With compile(debug_layers=True) those of layers that have
+            is_debugging_enabled can.
 
         Raises:
             StateError: the graph is not compiled.

@@ -147,6 +147,13 @@ def test_it_says_what_it_raises(documented: Documented) -> None:
 
 
 @each_documented
+def test_what_it_returns_is_text(documented: Documented) -> None:
+    """The site takes what is before a colon for a type."""
+    returned = documented.doc.partition("\nReturns:\n")[2].partition("\n\n")[0]
+    assert ":" not in returned.partition("\n")[0]
+
+
+@each_documented
 def test_it_begins_with_a_sentence(documented: Documented) -> None:
     summary = documented.doc.partition("\n\n")[0]
     assert summary.rstrip().endswith((".", "?", ".)"))
