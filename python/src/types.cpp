@@ -27,18 +27,16 @@ void stand_for_names(const py::object& type) {
     type.attr(name) =
         py::cpp_function(function, py::name(name), py::is_method(type));
   };
-  const auto is_equal = [](const py::object& self, const py::object& other) {
-    if (PyUnicode_Check(other.ptr())) return self.attr("name").equal(other);
-    return py::int_(self).equal(other);
-  };
+  const py::handle integer(reinterpret_cast<PyObject*>(&PyLong_Type));
   def("__str__",
       [](const py::object& self) { return py::str(self.attr("name")); });
-  def("__eq__", [=](const py::object& self, const py::object& other) {
-    return is_equal(self, other);
-  });
-  def("__ne__", [=](const py::object& self, const py::object& other) {
-    return !is_equal(self, other);
-  });
+  for (const char* name : {"__eq__", "__ne__"}) {
+    def(name, [=](const py::object& self, const py::object& other) {
+      const bool is_text = PyUnicode_Check(other.ptr()) != 0;
+      if (is_text) return self.attr("name").attr(name)(other);
+      return integer.attr(name)(self, other);
+    });
+  }
 }
 
 template <class Enum>

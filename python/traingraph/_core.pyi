@@ -405,6 +405,8 @@ class DataType(enum.IntEnum):
     int32 = 7
     int8 = 8
     uint8 = 9
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
     @property
     def dtype(self) -> numpy.dtype[Any]: ...
@@ -415,6 +417,8 @@ class DeviceType(enum.IntEnum):
     any = 2
     ane = 3
     null = 4
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class Precision(enum.IntEnum):
@@ -422,6 +426,8 @@ class Precision(enum.IntEnum):
     fast = 1
     mixed_bfloat16 = 2
     mixed_float16 = 3
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class RandomInitializerType(enum.IntEnum):
@@ -431,6 +437,8 @@ class RandomInitializerType(enum.IntEnum):
     he_uniform = 100
     he_normal = 101
     orthogonal = 102
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ActivationType(enum.IntEnum):
@@ -458,6 +466,8 @@ class ActivationType(enum.IntEnum):
     gelu_tanh = 100
     silu = 101
     mish = 102
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ArithmeticOperation(enum.IntEnum):
@@ -491,6 +501,8 @@ class ArithmeticOperation(enum.IntEnum):
     divide_no_nan = 27
     min = 28
     max = 29
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ComparisonOperation(enum.IntEnum):
@@ -506,6 +518,8 @@ class ComparisonOperation(enum.IntEnum):
     logical_nand = 9
     logical_nor = 10
     logical_xor = 11
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class LossType(enum.IntEnum):
@@ -519,6 +533,8 @@ class LossType(enum.IntEnum):
     cosine_distance = 7
     log = 8
     kullback_leibler_divergence = 9
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ReductionType(enum.IntEnum):
@@ -532,18 +548,24 @@ class ReductionType(enum.IntEnum):
     l1_norm = 7
     any = 8
     all = 9
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ConvolutionType(enum.IntEnum):
     standard = 0
     transposed = 1
     depthwise = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingPolicy(enum.IntEnum):
     same = 0
     valid = 1
     use_padding_size = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingType(enum.IntEnum):
@@ -552,57 +574,77 @@ class PaddingType(enum.IntEnum):
     symmetric = 2
     constant = 3
     replicate = 100
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PoolingType(enum.IntEnum):
     max = 1
     average = 2
     l2_norm = 3
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class SampleMode(enum.IntEnum):
     nearest = 0
     linear = 1
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class SoftmaxOperation(enum.IntEnum):
     softmax = 0
     log_softmax = 1
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class LSTMResultMode(enum.IntEnum):
     output = 0
     output_and_states = 1
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class RegularizationType(enum.IntEnum):
     none = 0
     l1 = 1
     l2 = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class GradientClippingType(enum.IntEnum):
     by_value = 0
     by_norm = 1
     by_global_norm = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class TrainingStyle(enum.IntEnum):
     none = 0
     cpu = 1
     gpu = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingExtent(enum.IntEnum):
     valid_only = 0
     same = 1
     full = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingAlignment(enum.IntEnum):
     centered = 0
     top_left = 1
     bottom_right = 2
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class PaddingRemainder(enum.IntEnum):
@@ -610,6 +652,8 @@ class PaddingRemainder(enum.IntEnum):
     top_right = 1
     bottom_left = 2
     bottom_right = 3
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ImageEdgeMode(enum.IntEnum):
@@ -618,6 +662,8 @@ class ImageEdgeMode(enum.IntEnum):
     mirror = 2
     mirror_with_edge = 3
     constant = 4
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class NeuronType(enum.IntEnum):
@@ -637,6 +683,8 @@ class NeuronType(enum.IntEnum):
     exponential = 13
     logarithm = 14
     gelu = 15
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class ImageReduction(enum.IntEnum):
@@ -655,6 +703,8 @@ class ImageReduction(enum.IntEnum):
     feature_channels_argument_min = 12
     feature_channels_argument_max = 13
     spatial_mean = 14
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
 
 class TensorDescriptor:
@@ -2398,6 +2448,9 @@ class SoftPlus(Activation):
         beta: How sharp the bend is, above 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
 
+    Raises:
+        InvalidArgument: for a beta that is not above 0.
+
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
         >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.SoftPlus()).shape
@@ -2470,6 +2523,9 @@ class CELU(Activation):
         a: Below 0 the result tends to -a; not 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
 
+    Raises:
+        InvalidArgument: for an a of 0.
+
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
         >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.CELU()).shape
@@ -2485,6 +2541,9 @@ class HardShrink(Activation):
         a: What is no larger becomes 0; not below 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
 
+    Raises:
+        InvalidArgument: for an a below 0.
+
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
         >>> g.sequence(x, tg.layers.FullyConnected(8), tg.layers.HardShrink()).shape
@@ -2499,6 +2558,9 @@ class SoftShrink(Activation):
     Args:
         a: By how much numbers come closer to 0; not below 0.
         name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for an a below 0.
 
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
@@ -2578,6 +2640,9 @@ class Clamp(Activation):
         min_value: The smallest value.
         max_value: The largest value, no smaller.
         name: Names the layer in its graph, and its parameters; see Layer.name.
+
+    Raises:
+        InvalidArgument: for a max_value below min_value.
 
     Example:
         >>> g, x = tg.Graph(), tg.Tensor((64, 16))
@@ -9237,8 +9302,8 @@ class Ops:
         Example:
             >>> g = tg.Graph()
             >>> x = tg.Tensor((8, 10), "int32")
-            >>> g.ops.cast(x, data_type="float32").data_type == "float32"
-            True
+            >>> g.ops.cast(x, data_type="float32")
+            <Tensor "cast", (8, 10), float32>
         """
     def clip_scale(
         self,
@@ -9317,9 +9382,8 @@ class Ops:
         Example:
             >>> g = tg.Graph()
             >>> x, y = tg.Tensor((8, 10)), tg.Tensor((8, 1))
-            >>> above = g.ops.compare(x, y, operation="greater")
-            >>> above.shape, above.data_type == "boolean"
-            ((8, 10), True)
+            >>> g.ops.compare(x, y, operation="greater")
+            <Tensor "compare", (8, 10), boolean>
         """
     def concatenate(
         self, *x: Tensor, axis: int = 1, name: str = "", phase: str = "forward"
@@ -10082,7 +10146,8 @@ class Ops:
         - "huber": Quadratic where |y - t| <= delta, linear beyond.
         - "cosine_distance": 1 - sum(y t) of each sample.
         - "log": Binary cross-entropy: -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon).
-        - "kullback_leibler_divergence": t (ln t - y) of y = ln p, the logarithm of a probability; not in ML Compute.
+        - "kullback_leibler_divergence": t (ln t - y) of y = ln p, the logarithm of a
+          probability; not in ML Compute.
 
         They are multiplied by ``weight`` and ``weights``, then reduced. The mean
         divides by the number of losses; where labels are indices of classes, by
@@ -14032,8 +14097,8 @@ class TrainableNode(FilterNode):
         ...     np.zeros((4, 3, 3, 1)), optimizer=tg.optimizers.Adam()
         ... )
         >>> node = tg.nodes.ConvolutionNode(image, weights)
-        >>> isinstance(node, tg.nodes.TrainableNode), node.training_style == "gpu"
-        (True, True)
+        >>> isinstance(node, tg.nodes.TrainableNode), node.training_style.name
+        (True, 'gpu')
     """
     @property
     def training_style(self) -> TrainingStyle:
@@ -15165,8 +15230,8 @@ class ConcatenationNode(FilterNode):
 
     Example:
         >>> image = tg.nodes.ImageNode("image", (4, 8, 8))
-        >>> tg.nodes.ConcatenationNode(image).result_image.size
-        (4, 8, 8)
+        >>> tg.nodes.ConcatenationNode([image, image]).result_image.size
+        (8, 8, 8)
     """
     def __init__(
         self, sources: collections.abc.Sequence[ImageNode], *, name: str = ""

@@ -2,7 +2,7 @@
 """Data sets: what ``fit``, ``evaluate`` and ``predict`` go through, batch by batch.
 
 A data set is whole arrays, which are cut into batches here, or batches as they
-come: an iterable of them, or a function of the epoch's number that returns one.
+come, an iterable of them; or a function of the epoch's number that returns either.
 """
 
 from __future__ import annotations
@@ -96,21 +96,19 @@ class _Whole(DataSet):
 
 
 class _Batches(DataSet):
-    """What is iterated, or a function that returns it."""
+    """What is iterated."""
 
     def __init__(
         self, declared: Declared, argument: str, batches: Any, cut: bool
     ) -> None:
         super().__init__(declared, argument)
-        self._batches = batches
+        self._batches = iterable(declared.op, batches, argument, DATA)
         self._cut = cut
 
-    def start(self, number: int) -> Pass:
-        given = self._batches(number) if callable(self._batches) else self._batches
-        given = iterable(self.declared.op, given, self.argument)
+    def start(self, number: int) -> Pass:  # noqa: ARG002
         # Loaders of endless streams have a length that raises TypeError.
-        length = operator.length_hint(given, 0) or None
-        return Pass(length, self._named(given))
+        length = operator.length_hint(self._batches, 0) or None
+        return Pass(length, self._named(self._batches))
 
     def _named(self, given: Iterable[Any]) -> Iterator[Arrays]:
         declared = self.declared
@@ -121,6 +119,24 @@ class _Batches(DataSet):
                 yield from whole.start(0).batches
             else:
                 yield batch
+
+
+class _ByEpoch(DataSet):
+    """A function of the epoch's number that returns a data set."""
+
+    def __init__(
+        self,
+        declared: Declared,
+        argument: str,
+        function: Callable[[int], Data],
+        make: Callable[[Any], DataSet],
+    ) -> None:
+        super().__init__(declared, argument)
+        self._function = function
+        self._make = make
+
+    def start(self, number: int) -> Pass:
+        return self._make(self._function(number)).start(number)
 
 
 def open_data(
@@ -137,33 +153,42 @@ def open_data(
     `cut` lets a batch have more samples than the graph was compiled for. Raises
     CallError, InvalidArgument, ShapeError."""
     _require_size(declared, batch_size)
-    is_tuple = isinstance(data, tuple) and len(data) > 0 and all(map(is_array, data))
-    if is_tuple or is_mapping(data) or is_array(data) or columns_of(data):
-        batch = declared.named(argument, data, "the data")
-        size = batch_size or declared.size
-        return _Whole(declared, argument, batch, size, order)
-    if batch_size is not None:
-        raise make_error(
-            InvalidArgument,
-            "batches have sizes of their own",
-            op=declared.op,
-            node="batch_size",
-            expected="None, or whole arrays",
-            got=f"{batch_size} and {got(data)}",
-        )
-    if not callable(data):
-        iterable(declared.op, data, argument, DATA)
-        if hasattr(data, "__next__") and epochs > 1:
+
+    def make(given: Any) -> DataSet:
+        if _is_whole(given):
+            batch = declared.named(argument, given, "the data")
+            size = batch_size or declared.size
+            return _Whole(declared, argument, batch, size, order)
+        if batch_size is not None:
             raise make_error(
                 InvalidArgument,
-                "the batches can be gone through only once",
+                "batches have sizes of their own",
                 op=declared.op,
-                node=argument,
-                expected="a list, or a function that returns an iterable",
-                got=f"{got(data)} for {epochs} epochs",
-                hint="Pass a function of the epoch's number.",
+                node="batch_size",
+                expected="None, or whole arrays",
+                got=f"{batch_size} and {got(given)}",
             )
-    return _Batches(declared, argument, data, cut)
+        return _Batches(declared, argument, given, cut)
+
+    if callable(data) and not _is_whole(data):
+        return _ByEpoch(declared, argument, data, make)
+    if hasattr(data, "__next__") and epochs > 1:
+        raise make_error(
+            InvalidArgument,
+            "the batches can be gone through only once",
+            op=declared.op,
+            node=argument,
+            expected="a list, or a function that returns an iterable",
+            got=f"{got(data)} for {epochs} epochs",
+            hint="Pass a function of the epoch's number.",
+        )
+    return make(data)
+
+
+def _is_whole(data: Any) -> bool:
+    """Arrays of all samples, in one of the forms that they come in."""
+    is_tuple = isinstance(data, tuple) and len(data) > 0 and all(map(is_array, data))
+    return is_tuple or is_mapping(data) or is_array(data) or bool(columns_of(data))
 
 
 def _require_size(declared: Declared, batch_size: int | None) -> None:

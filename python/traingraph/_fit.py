@@ -113,10 +113,10 @@ def fit(
             inputs, labels and label weights, or a tuple (x, y), or (x, y, w) with
             label weights, where one of each is declared; a data frame by the names
             of its columns. Or batches: an iterable of such mappings and tuples, as
-            PyTorch's DataLoader is, or a function of the epoch's number that returns
-            one. Arrays have the declared shapes, with other numbers of samples; a
-            column (n,) does for (n, 1). Batches may be smaller than what the graph
-            was compiled for.
+            PyTorch's DataLoader is. Or a function of the epoch's number that returns
+            any of these. Arrays have the declared shapes, with other numbers of
+            samples; a column (n,) does for (n, 1). Batches may be smaller than what
+            the graph was compiled for.
         epochs: where the run ends; they are numbered from first_epoch to epochs - 1.
         batch_size: of whole arrays, in samples; None: as the graph was compiled,
             which is the most. The last batch of an epoch may be smaller.

@@ -34,7 +34,7 @@ def predict(
     data: Data,
     *,
     batch_size: int | None = None,
-) -> dict[str, NDArray[Any]] | NDArray[Any]:
+) -> Any:
     """Runs a compiled graph in inference form on any number of samples.
 
     Args:
@@ -48,8 +48,9 @@ def predict(
             which is the most.
 
     Returns:
-        The declared outputs by name, or the array of the graph's last result where
-        none are declared, for all samples. Outputs that depend on labels are missing.
+        The declared outputs by name, a dict, or the array of the graph's last result
+        where none are declared, for all samples; type checkers let it be either.
+        Outputs that depend on labels are missing.
 
     Raises:
         CallError: an argument of another type, data without names.

@@ -67,6 +67,7 @@ class Communicator(Protocol):
 if TYPE_CHECKING:
     # Data frames and loaders of other libraries are iterables here.
     Arrays = ArrayLike | SupportsDLPack | tuple[Any, ...] | Mapping[str, Any]
-    Data = Arrays | Iterable[Any] | Callable[[int], Iterable[Any]]
+    Batches = Arrays | Iterable[Any]
+    Data = Batches | Callable[[int], Batches]
     Metric = str | Callable[[Any, Any], Any]
     Metrics = Iterable[Metric] | Mapping[str, Metric]

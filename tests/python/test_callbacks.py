@@ -266,13 +266,28 @@ def test_parameters_are_picked_before_compile() -> None:
     np.testing.assert_array_equal(after["norm.gamma"], before["norm.gamma"])
 
 
+def test_parameters_of_a_layer() -> None:
+    graph = tg.Graph()
+    fc = tg.layers.Linear(3, name="fc")
+    norm = tg.layers.LayerNormalization(name="norm")
+    block = tg.layers.Sequential(fc, tg.layers.Sequential(norm, tg.layers.ReLU()))
+    with pytest.raises(tg.StateError, match="fc"):
+        tg.parameters_of(block)
+    graph.sequence(tg.Tensor((8, 3)), block, tg.layers.Linear(2, name="head"))
+    assert [p.name for p in tg.parameters_of(fc)] == ["fc.weights", "fc.biases"]
+    names = ["fc.weights", "fc.biases", "norm.beta", "norm.gamma"]
+    assert [p.name for p in tg.parameters_of(block)] == names
+    picked = tg.parameters_of(block, lambda layer, _: layer is norm)
+    assert [p.name for p in picked] == names[2:]
+
+
 def test_parameters_that_are_frozen_are_left_out() -> None:
     graph = tg.Graph()
     layer = tg.layers.FullyConnected(3, 3, name="fc")
     graph.node(layer, tg.Tensor((8, 3)))
     layer.weights_parameter.is_updatable = False
     assert [p.name for p in tg.parameters_of(graph)] == ["fc.biases"]
-    with pytest.raises(tg.CallError, match="expected a Graph, got None"):
+    with pytest.raises(tg.CallError, match="expected a Graph or a layer, got None"):
         tg.parameters_of(None)  # type: ignore[arg-type]
     with pytest.raises(tg.CallError, match="a function or None, got 3"):
         tg.parameters_of(graph, 3)  # type: ignore[arg-type]

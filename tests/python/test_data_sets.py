@@ -69,6 +69,26 @@ def test_each_epoch_is_shuffled_by_seed_and_number(seed: int) -> None:
     )
 
 
+def test_a_function_may_return_the_arrays_of_an_epoch() -> None:
+    x, y = arrays()
+    whole = {"batch_size": 3, "seed": 5}
+    expected = trained((x, y), **whole)
+    for data in (lambda _: (x, y), lambda _: {"x": x, "y": y}):
+        assert_same(trained(data, **whole), expected)
+
+    noise = np.random.default_rng(1).standard_normal((2, COUNT, FEATURES))
+    noisy = [(x + each).astype(np.float32) for each in noise]
+    by_epoch = trained(lambda epoch: (noisy[epoch], y), shuffle=False)
+    batches = trained(lambda epoch: cut(noisy[epoch], y))
+    assert_same(by_epoch, batches)
+    training = make_training()
+    assert tg.evaluate(training, lambda _: (x, y)) == tg.evaluate(training, (x, y))
+    with pytest.raises(tg.InvalidArgument, match="sizes of their own: expected None"):
+        tg.fit(training, lambda _: cut(x, y), batch_size=8)
+    with pytest.raises(tg.ShapeError, match="different numbers of samples"):
+        tg.fit(training, lambda _: (x, y[:3]))
+
+
 def test_a_resumed_run_has_the_order_of_its_epochs() -> None:
     x, y = arrays()
     parts = make_training()

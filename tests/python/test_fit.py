@@ -203,7 +203,7 @@ def test_a_missing_label_is_named(name: str) -> None:
         ({"first_epoch": 0.5}, "expected an int, got 0.5"),
         ({"data": np.ones((2, 2))}, "the data is no mapping"),
         ({"data": [np.ones((2, 2))]}, "Whole arrays are a tuple: (x, y)."),
-        ({"data": lambda _: make_batches(1)[0]}, "Of one batch pass a list: [batch]."),
+        ({"data": lambda _: 3}, "these are no batches: expected arrays, an iterable"),
         ({"data": None}, "or a function that returns one, got None"),
         ({"data": lambda _: None}, "these are no batches"),
         ({"validation": 3}, '[fit "validation"] these are no batches'),

@@ -309,3 +309,16 @@ def test_devices_are_handles() -> None:
     assert tg.Device.cpu().computes_in("float32")
     assert tg.Device.cpu().computes_in(tg.DataType.float16)
     tg.Device.cpu().synchronize()
+
+
+def test_a_case_is_equal_to_its_name() -> None:
+    """As NumPy's dtypes are, so that a comparison of the two is not silently false."""
+    tensor = tg.Tensor((2,), "int32")
+    assert tensor.data_type == "int32"
+    assert "int32" == tensor.data_type  # noqa: SIM300
+    assert tensor.data_type != "float32"
+    assert not tensor.data_type != "int32"  # noqa: SIM202
+    assert tensor.data_type == tg.DataType.int32 == int(tg.DataType.int32)
+    assert tg.mlcompute.ReductionType.mean != tg.mlcompute.ReductionType.sum
+    assert tg.mlcompute.ReductionType.mean != None  # noqa: E711
+    assert {tg.DataType.int32: "found"}[tensor.data_type] == "found"

@@ -87,11 +87,15 @@ def data_sets(training: tg.TrainingGraph, inference: tg.InferenceGraph) -> None:
     )
     tg.fit(training, batches, metrics={"bias": bias, "right": "accuracy"})
     tg.fit(training, [(x, y), [x, y]])
+    tg.fit(training, lambda epoch: {"x": x + np.float32(epoch), "y": y})
     with average.apply(training):
         scores: dict[str, float] = tg.evaluate(training, batches(0))
     for data in (x, [x], {"x": x}, [[1.0, 2.0]], training.parameters[0]):
         tg.predict(inference, data, batch_size=4)
+    best: NDArray[Any] = tg.predict(inference, x).argmax(axis=1)
+    scores["best"] = float(best[0]) + float(tg.predict(training, x)["y"][0])
     groups = tg.parameters_of(training, lambda layer, p: len(p.shape) < len(layer.name))
+    groups += tg.parameters_of(tg.layers.Sequential(tg.layers.ReLU()))
     training.set_parameter_groups([tg.ParameterGroup(groups, weight_decay=0)])
     print(history.metrics, scores)
 

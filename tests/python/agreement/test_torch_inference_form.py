@@ -39,7 +39,7 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], **options: Any) -> An
     )
     frozen.uses_inference_form = True
     training = tg.TrainingGraph(
-        [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.05, momentum=0.9)
+        [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.05, 0.9)
     )
     training.add_inputs({"x": x}, {"y": y})
     training.compile("cpu", compute_all_gradients=True, **options)
@@ -104,7 +104,7 @@ def test_training_with_running_statistics(
         training.execute_gradient()
         assert ours == pytest.approx(loss.item(), rel=1e-4)
         np.testing.assert_allclose(
-            training.gradient_data(source), given.grad, rtol=1e-3, atol=1e-5
+            training.gradient_tensor(source).numpy(), given.grad, rtol=1e-3, atol=1e-5
         )
         for parameter in training.parameters:
             theirs = pairs(training, twin)[parameter.name].grad
