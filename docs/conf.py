@@ -155,8 +155,15 @@ def plain_text(
         lines[number] = "".join(pieces)
 
 
-# "y: the sum" of a section Returns: is no type.
-NAPOLEON = Config(napoleon_use_ivar=True, napoleon_use_rtype=False)
+# "y: the sum" of a section Returns: is no type; several such are listed as arguments.
+NAPOLEON = Config(
+    napoleon_use_ivar=True,
+    napoleon_use_rtype=False,
+    napoleon_custom_sections=[("Results", "params_style")],
+)
+RESULTS = re.compile(
+    r"^Returns:(?=\n    \w+: .*\n(?:     .*\n)*    \w+: )", re.MULTILINE
+)
 
 
 def parse_sections(
@@ -165,7 +172,8 @@ def parse_sections(
     """Args:, Returns:, Raises: and Example: of calls. Napoleon as an extension would
     take the first words of a property for its type."""
     if what in {"function", "method", "class"}:
-        lines[:] = GoogleDocstring(lines, NAPOLEON).lines()
+        text = RESULTS.sub("Results:", "\n".join(lines))
+        lines[:] = GoogleDocstring(text, NAPOLEON).lines()
 
 
 COLUMN = 90  # characters of a code block that the column of text has room for
