@@ -132,7 +132,8 @@ def public_name(
         key = min(found, key=lambda key: (key.count("."), key))
         page, anchor = objects[key].docname, objects[key].node_id
         return make_refnode(app.builder, node["refdoc"], page, anchor, content, key)
-    if FOREIGN.fullmatch(target) or short in INSIDE:
+    # Literal types are called after their enum: ReductionTypeName.
+    if FOREIGN.fullmatch(target) or short in INSIDE or short.endswith("Name"):
         return nodes.inline("", short)
     return None
 
@@ -155,13 +156,25 @@ def plain_text(
         lines[number] = "".join(pieces)
 
 
+# "y: the sum" of a section Returns: is no type; several such are listed as arguments.
+NAPOLEON = Config(
+    napoleon_use_ivar=True,
+    napoleon_use_rtype=False,
+    napoleon_custom_sections=[("Results", "params_style")],
+)
+RESULTS = re.compile(
+    r"^Returns:(?=\n    \w+: .*\n(?:     .*\n)*    \w+: )", re.MULTILINE
+)
+
+
 def parse_sections(
     _app: Sphinx, what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
 ) -> None:
     """Args:, Returns:, Raises: and Example: of calls. Napoleon as an extension would
     take the first words of a property for its type."""
     if what in {"function", "method", "class"}:
-        lines[:] = GoogleDocstring(lines, Config(napoleon_use_ivar=True)).lines()
+        text = RESULTS.sub("Results:", "\n".join(lines))
+        lines[:] = GoogleDocstring(text, NAPOLEON).lines()
 
 
 COLUMN = 90  # characters of a code block that the column of text has room for
