@@ -27,7 +27,7 @@ scores = g.sequence(
 )
 classes = scores.transpose(0, 2, 1)  # losses have them on axis 1
 t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(1e-2))
-t.add_inputs({"now": now}, {"following": following})
+t.add_inputs(now, following)
 t.compile("cpu")
 
 tg.fit(t, (x_train, y_train), epochs=EPOCHS, progress=False)

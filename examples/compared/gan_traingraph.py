@@ -25,7 +25,7 @@ judging.stop_gradient([made])
 frozen = tg.ParameterGroup(tg.parameters_of(judge), lr_scale=0)
 making.set_parameter_groups([frozen])
 for t in (judging, making):
-    t.add_inputs({"noise": noise, "image": image})
+    t.add_inputs([noise, image])
     t.add_outputs({"made": made})
     t.compile("cpu")
 

@@ -25,7 +25,7 @@ logits = g.sequence(
     layers.Linear(10),
 )
 t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(2e-3))
-t.add_inputs({"image": image}, {"label": label})
+t.add_inputs(image, label)
 t.add_outputs({"logits": logits})
 t.compile("cpu")
 

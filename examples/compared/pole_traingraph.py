@@ -14,7 +14,7 @@ advantage = tg.Tensor((POLES * STEPS,), name="advantage")
 g = tg.Graph()
 g.sequence(state, layers.Linear(64), layers.Tanh(), layers.Linear(2))
 t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(RATE))
-t.add_inputs({"state": state}, {"action": action}, {"advantage": advantage})
+t.add_inputs(state, action, advantage)
 t.compile("cpu")
 
 lengths: list[float] = []

@@ -31,7 +31,7 @@ h = g.sequence(
 )
 h[..., 0].transpose(0, 2, 1)
 t = tg.TrainingGraph([g], tg.losses.CTC(), tg.optimizers.Adam(5e-3))
-t.add_inputs({"x": x}, {"y": y})
+t.add_inputs(x, y)
 t.compile("cpu")
 
 tg.fit(t, (x_train[:, None], y_train), epochs=EPOCHS, progress=False)

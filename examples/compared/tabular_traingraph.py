@@ -21,7 +21,7 @@ logits = g.sequence(
     layers.Linear(2),
 )
 t = tg.TrainingGraph([g], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(1e-3))
-t.add_inputs({"x": x}, {"y": y})
+t.add_inputs(x, y)
 t.add_outputs({"logits": logits})
 t.compile("cpu")
 

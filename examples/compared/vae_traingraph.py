@@ -20,7 +20,7 @@ error = tg.losses.SigmoidCrossEntropy(weight=64)  # the sum over pixels
 g.node(error, decoded, loss_labels=[x])
 distance = 0.5 * (mean**2 + log_variance.exp() - log_variance - 1).sum(axis=1)
 t = tg.TrainingGraph([g], distance, tg.optimizers.Adam(3e-3))
-t.add_inputs({"x": x, "noise": noise})
+t.add_inputs([x, noise])
 t.compile("cpu")
 
 

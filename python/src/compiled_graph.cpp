@@ -3,6 +3,7 @@
 #include "arrays.h"
 #include "data_parallel.h"
 #include "device.h"
+#include "named_tensors.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph::python {
@@ -191,11 +192,13 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
   graph
       .def(
           "add_inputs",
-          [](CompiledGraph& self, const TensorMap& inputs,
-             const OptionalTensors& labels, const OptionalTensors& weights) {
+          [](CompiledGraph& self, const NamedTensors& inputs,
+             const NamedTensors& labels, const NamedTensors& weights) {
+            const Declared all =
+                to_declared(inputs, labels, weights, "add_inputs");
             without_gil([&] {
-              self.add_inputs(inputs, labels.value_or(TensorMap()),
-                              weights.value_or(TensorMap()));
+              self.add_inputs(all.inputs, all.loss_labels,
+                              all.loss_label_weights);
             });
           },
           py::arg("inputs"), py::arg("loss_labels") = py::none(),
@@ -204,13 +207,15 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
         Declares what every execution is given data for.
 
         Args:
-            inputs: tensors by the names of their data.
+            inputs: tensors by the names of their data; or a tensor or several,
+                whose own names they are.
             loss_labels: labels of the losses, likewise; None: there are none.
             loss_label_weights: what each label counts, likewise; None: all 1.
 
         Raises:
-            InvalidArgument: a name comes twice. compile() raises it for a
-                tensor that no node reads.
+            InvalidArgument: a name comes twice, a tensor that is given without
+                one has none. compile() raises it for a tensor that no node
+                reads.
             StateError: the graph is compiled.
 
         Example:
@@ -221,13 +226,19 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
             >>> list(training.inputs), list(training.loss_labels)
             (['x'], ['y'])
       )pbdoc")
-      .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
-           R"pbdoc(
+      .def(
+          "add_outputs",
+          [](CompiledGraph& self, const NamedTensors& outputs) {
+            const TensorMap map = to_map(outputs, {"add_outputs", "outputs"});
+            without_gil([&] { self.add_outputs(map); });
+          },
+          py::arg("outputs").none(false),
+          R"pbdoc(
         Declares what each execution returns.
 
         Args:
             outputs: tensors by the names that ExecutionResult.outputs has them
-                by.
+                by; or a tensor or several, whose own names they are.
 
         Raises:
             InvalidArgument: a name comes twice, a tensor is of no node.

@@ -3,6 +3,7 @@
 #include "device.h"
 #include "execute.h"
 #include "loss_like.h"
+#include "named_tensors.h"
 #include "signature.h"
 #include "traingraph/training_graph.h"
 #include "training_state.h"
@@ -763,6 +764,18 @@ void bind_optimizer_methods(Training& graph) {
       )pbdoc");
 }
 
+/// What the constructor is given.
+void declare(CompiledGraph& graph, const Declared& declared,
+             const TensorMap& outputs) {
+  without_gil([&] {
+    if (!declared.inputs.empty() || !declared.loss_labels.empty()) {
+      graph.add_inputs(declared.inputs, declared.loss_labels,
+                       declared.loss_label_weights);
+    }
+    if (!outputs.empty()) graph.add_outputs(outputs);
+  });
+}
+
 }  // namespace
 
 void bind_training(py::module_& m) {
@@ -791,30 +804,47 @@ void bind_training(py::module_& m) {
                 graphs, or gradients come from allocate_user_gradient().
             optimizer: one of tg.optimizers; None: compile_optimizer() may add
                 it.
+            inputs: as those of add_inputs(), which may declare more.
+            loss_labels: likewise.
+            loss_label_weights: likewise.
+            outputs: as those of add_outputs().
 
         Raises:
-            InvalidArgument: a loss that is no result of these graphs.
+            InvalidArgument: a loss that is no result of these graphs; what
+                add_inputs() and add_outputs() raise.
             DTypeError: a loss that is not of floats.
 
         Example:
             >>> graph = tg.Graph()
             >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
             >>> training = tg.TrainingGraph(
-            ...     [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.01)
+            ...     [graph],
+            ...     tg.losses.MeanSquaredError(),
+            ...     tg.optimizers.Adam(0.01),
+            ...     inputs=x,
+            ...     loss_labels=y,
+            ...     outputs={"h": h},
             ... )
-            >>> training.add_inputs({"x": x}, {"y": y})
-            >>> training.add_outputs({"h": h})
             >>> training.compile("cpu")
             >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
       )pbdoc");
-  training.def(py::init([](const std::vector<Graph>& graphs,
-                           const std::optional<LossLike>& loss,
-                           const std::optional<OptimizerPtr>& optimizer) {
-                 return TrainingGraph(graphs, to_losses(loss),
-                                      optimizer.value_or(nullptr));
-               }),
-               py::arg("graph_objects"), py::arg("loss") = py::none(),
-               py::arg("optimizer") = py::none());
+  training.def(
+      py::init([](const std::vector<Graph>& graphs,
+                  const std::optional<LossLike>& loss,
+                  const std::optional<OptimizerPtr>& optimizer,
+                  const NamedTensors& inputs, const NamedTensors& labels,
+                  const NamedTensors& weights, const NamedTensors& outputs) {
+        TrainingGraph graph(graphs, to_losses(loss),
+                            optimizer.value_or(nullptr));
+        declare(graph, to_declared(inputs, labels, weights, "TrainingGraph"),
+                to_map(outputs, {"TrainingGraph", "outputs"}));
+        return graph;
+      }),
+      py::arg("graph_objects"), py::arg("loss") = py::none(),
+      py::arg("optimizer") = py::none(), py::kw_only(),
+      py::arg("inputs") = py::none(), py::arg("loss_labels") = py::none(),
+      py::arg("loss_label_weights") = py::none(),
+      py::arg("outputs") = py::none());
   bind_execute(training);
   bind_gradients(training);
   bind_optimizer_methods(training);
@@ -830,20 +860,31 @@ void bind_training(py::module_& m) {
 
         Args:
             graph_objects: the graphs.
+            inputs: as those of add_inputs(), which may declare more.
+            outputs: as those of add_outputs().
 
         Raises:
             CallError: no list of graphs.
+            InvalidArgument: what add_inputs() and add_outputs() raise.
 
         Example:
-            >>> inference = tg.InferenceGraph([graph])
-            >>> inference.add_inputs({"x": x})
-            >>> inference.add_outputs({"h": h})
+            >>> inference = tg.InferenceGraph([graph], inputs=x, outputs={"h": h})
             >>> inference.compile("cpu")
             >>> inference.execute({"x": points}).result().outputs["h"].shape
             (8, 2)
       )pbdoc");
   bind_load(inference);
-  inference.def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
+  inference
+      .def(
+          py::init([](const std::vector<Graph>& graphs,
+                      const NamedTensors& inputs, const NamedTensors& outputs) {
+            InferenceGraph graph(graphs);
+            declare(graph, {to_map(inputs, {"InferenceGraph", "inputs"})},
+                    to_map(outputs, {"InferenceGraph", "outputs"}));
+            return graph;
+          }),
+          py::arg("graph_objects"), py::kw_only(),
+          py::arg("inputs") = py::none(), py::arg("outputs") = py::none())
       .def("link", &link<InferenceGraph>, py::arg("graphs"),
            R"pbdoc(
         Joins graphs that read each other's results, this one being the first.

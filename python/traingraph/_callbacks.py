@@ -117,7 +117,7 @@ class ReduceOnPlateau:
         """Tells the best metric and the epochs since, for a run that goes on.
 
         Returns:
-            Numbers that JSON has room for: best and epochs.
+            The numbers "best" and "epochs", for which JSON has room.
 
         Example:
             >>> sorted(slower.state_dict())

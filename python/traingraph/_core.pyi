@@ -12251,21 +12251,32 @@ class CompiledGraph(Graph):
     def _repr_html_(self) -> str: ...
     def add_inputs(
         self,
-        inputs: collections.abc.Mapping[str, Tensor],
-        loss_labels: collections.abc.Mapping[str, Tensor] | None = None,
-        loss_label_weights: collections.abc.Mapping[str, Tensor] | None = None,
+        inputs: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None,
+        loss_labels: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
+        loss_label_weights: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
     ) -> None:
         """
         Declares what every execution is given data for.
 
         Args:
-            inputs: tensors by the names of their data.
+            inputs: tensors by the names of their data; or a tensor or several,
+                whose own names they are.
             loss_labels: labels of the losses, likewise; None: there are none.
             loss_label_weights: what each label counts, likewise; None: all 1.
 
         Raises:
-            InvalidArgument: a name comes twice. compile() raises it for a
-                tensor that no node reads.
+            InvalidArgument: a name comes twice, a tensor that is given without
+                one has none. compile() raises it for a tensor that no node
+                reads.
             StateError: the graph is compiled.
 
         Example:
@@ -12276,13 +12287,19 @@ class CompiledGraph(Graph):
             >>> list(training.inputs), list(training.loss_labels)
             (['x'], ['y'])
         """
-    def add_outputs(self, outputs: collections.abc.Mapping[str, Tensor]) -> None:
+    def add_outputs(
+        self,
+        outputs: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None,
+    ) -> None:
         """
         Declares what each execution returns.
 
         Args:
             outputs: tensors by the names that ExecutionResult.outputs has them
-                by.
+                by; or a tensor or several, whose own names they are.
 
         Raises:
             InvalidArgument: a name comes twice, a tensor is of no node.
@@ -12879,19 +12896,27 @@ class TrainingGraph(CompiledGraph):
             graphs, or gradients come from allocate_user_gradient().
         optimizer: one of tg.optimizers; None: compile_optimizer() may add
             it.
+        inputs: as those of add_inputs(), which may declare more.
+        loss_labels: likewise.
+        loss_label_weights: likewise.
+        outputs: as those of add_outputs().
 
     Raises:
-        InvalidArgument: a loss that is no result of these graphs.
+        InvalidArgument: a loss that is no result of these graphs; what
+            add_inputs() and add_outputs() raise.
         DTypeError: a loss that is not of floats.
 
     Example:
         >>> graph = tg.Graph()
         >>> h = graph.node(tg.layers.FullyConnected(2, name="fc"), x)
         >>> training = tg.TrainingGraph(
-        ...     [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.01)
+        ...     [graph],
+        ...     tg.losses.MeanSquaredError(),
+        ...     tg.optimizers.Adam(0.01),
+        ...     inputs=x,
+        ...     loss_labels=y,
+        ...     outputs={"h": h},
         ... )
-        >>> training.add_inputs({"x": x}, {"y": y})
-        >>> training.add_outputs({"h": h})
         >>> training.compile("cpu")
         >>> loss = training.execute({"x": points}, {"y": targets}).result().loss
     """
@@ -12951,6 +12976,23 @@ class TrainingGraph(CompiledGraph):
         | collections.abc.Mapping[str, Tensor]
         | None = None,
         optimizer: Optimizer | None = None,
+        *,
+        inputs: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
+        loss_labels: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
+        loss_label_weights: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
+        outputs: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
     ) -> None: ...
     def _share(self) -> Any: ...
     def allocate_user_gradient(self, tensor: Tensor) -> Tensor:
@@ -13576,14 +13618,15 @@ class InferenceGraph(CompiledGraph):
 
     Args:
         graph_objects: the graphs.
+        inputs: as those of add_inputs(), which may declare more.
+        outputs: as those of add_outputs().
 
     Raises:
         CallError: no list of graphs.
+        InvalidArgument: what add_inputs() and add_outputs() raise.
 
     Example:
-        >>> inference = tg.InferenceGraph([graph])
-        >>> inference.add_inputs({"x": x})
-        >>> inference.add_outputs({"h": h})
+        >>> inference = tg.InferenceGraph([graph], inputs=x, outputs={"h": h})
         >>> inference.compile("cpu")
         >>> inference.execute({"x": points}).result().outputs["h"].shape
         (8, 2)
@@ -13627,7 +13670,19 @@ class InferenceGraph(CompiledGraph):
             >>> loaded.execute({"x": points}).result().outputs["h"].shape
             (8, 2)
         """
-    def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
+    def __init__(
+        self,
+        graph_objects: collections.abc.Sequence[Graph],
+        *,
+        inputs: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
+        outputs: Tensor
+        | collections.abc.Sequence[Tensor]
+        | collections.abc.Mapping[str, Tensor]
+        | None = None,
+    ) -> None: ...
     def _share(self) -> Any: ...
     def execute(
         self,

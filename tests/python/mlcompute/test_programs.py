@@ -146,12 +146,13 @@ def test_the_program_of_the_guide(capsys: pytest.CaptureFixture[str]) -> None:
     guide = (DOCS / "migrating.md").read_text(encoding="utf-8")
     section = guide.split("\n## A whole program\n")[1].split("\n## ")[0]
     languages = re.findall(r"^```(\w+)$", section, re.MULTILINE)
-    assert languages == ["objc", "swift", "python"]
-    (program,) = re.findall(
+    assert languages == ["objc", "swift", "python", "python"]
+    names: dict[str, object] = {}
+    for program in re.findall(
         r"^```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL
-    )
-    exec(compile(program, "migrating.md", "exec"), {})  # noqa: S102
-    assert float(capsys.readouterr().out.split()[-1]) > 0.85
+    ):
+        exec(compile(program, "migrating.md", "exec"), names)  # noqa: S102
+        assert float(capsys.readouterr().out.split()[-1]) > 0.85
 
 
 def test_small_radiance_field(rng: np.random.Generator) -> None:
