@@ -98,7 +98,7 @@ REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     # Setters.
     (r"\(self, arg[01]: (\w+)\) -> None", r"(self, value: \1) -> None"),
     # object.__eq__ takes anything, and so do ours.
-    (r"def __eq__\(self, arg0: [^)]*\)", "def __eq__(self, other: object, /)"),
+    (r"def __(eq|ne)__\(self, arg0: [^)]*\)", r"def __\1__(self, other: object, /)"),
     # Each comparison is the other's reflection, and floats have theirs.
     (
         r"(def __(?:lt|le|gt|ge)__\(self, other: .*\) -> Tensor:)",

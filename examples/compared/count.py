@@ -13,6 +13,7 @@ import ast
 import contextlib
 import io
 import os
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -73,7 +74,7 @@ def figure_of(path: Path) -> float:
             runpy.run_path(str(path), run_name="__main__")
     finally:
         sys.path.remove(str(path.parent))
-    return float(printed.getvalue().split()[-1])
+    return float(re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", printed.getvalue())[-1])
 
 
 def table_of_lines() -> str:

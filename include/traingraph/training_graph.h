@@ -154,6 +154,10 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// Declares what each execution returns.
   void add_outputs(const TensorMap& outputs);
 
+  /// The layers of the graph objects and of its own nodes, each once. A graph
+  /// that was loaded has none.
+  std::vector<LayerPtr> layers() const;
+
   /// These return what was declared.
   TensorMap inputs() const;
   TensorMap loss_labels() const;

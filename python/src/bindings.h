@@ -7,6 +7,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "traingraph/traingraph.h"
 
@@ -229,6 +230,16 @@ class Handle : public BoundClass<Type, Bases...,
 struct Ops {
   Graph graph;
 };
+
+/// Layers are handed out as what Python gave in.
+template <class AnyGraph>
+std::vector<std::shared_ptr<Layer>> layers_of(const AnyGraph& self) {
+  std::vector<std::shared_ptr<Layer>> result;
+  for (const LayerPtr& layer : without_gil([&] { return self.layers(); })) {
+    result.push_back(std::const_pointer_cast<Layer>(layer));
+  }
+  return result;
+}
 
 /// Methods of CompiledGraph that are a topic of their own.
 void bind_sequence_descriptor(py::module_& m,

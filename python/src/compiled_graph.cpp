@@ -229,10 +229,15 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
       .def(
           "add_outputs",
           [](CompiledGraph& self, const NamedTensors& outputs) {
-            const TensorMap map = to_map(outputs, {"add_outputs", "outputs"});
+            const Context context{"add_outputs", "outputs"};
+            if (!outputs)
+              refuse(context, "there are no outputs",
+                     "tensors, or a mapping of names to tensors", "None",
+                     "add_outputs({\"y\": y})");
+            const TensorMap map = to_map(outputs, context);
             without_gil([&] { self.add_outputs(map); });
           },
-          py::arg("outputs").none(false),
+          py::arg("outputs"),
           R"pbdoc(
         Declares what each execution returns.
 
@@ -252,6 +257,11 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
             >>> list(inference.outputs)
             ['h', 'largest']
       )pbdoc")
+      .def_property_readonly(
+          "layers", [](const CompiledGraph& self) { return layers_of(self); },
+          "Every layer of the graph objects and of own nodes once, in the "
+          "order "
+          "of its first node; a graph that was loaded has none.")
       .def_property_readonly("inputs", &declared<&CompiledGraph::inputs>,
                              "The declared inputs by name.")
       .def_property_readonly("loss_labels",

@@ -76,6 +76,12 @@ Tensor to_constant(py::handle value, DataType type, const Context& context) {
 std::optional<Operand> to_operand(py::handle other, DataType type,
                                   const Context& context) {
   if (py::isinstance<Tensor>(other)) return Operand(other.cast<Tensor>());
+  if (PyBool_Check(other.ptr())) {
+    refuse(context, "True and False are no operands",
+           "a Tensor, a number or an array", describe(other),
+           "== and != ask about handles; h.equal(y) and h.not_equal(y) compare "
+           "elements.");
+  }
   const py::object value = without_array(other);
   if (const auto number = to_number(value)) return Operand(*number);
   if (!PyLong_Check(value.ptr()) && !is_array(value)) return std::nullopt;

@@ -24,15 +24,6 @@ Tensor add_node(Graph& self, const LayerHolder& layer,
   });
 }
 
-/// Layers are handed out as what Python gave in.
-std::vector<LayerHolder> layers_of(const Graph& self) {
-  std::vector<LayerHolder> result;
-  for (const LayerPtr& layer : without_gil([&] { return self.layers(); })) {
-    result.push_back(std::const_pointer_cast<Layer>(layer));
-  }
-  return result;
-}
-
 constexpr const char* kNodeDoc = R"pbdoc(
         Adds a node: a layer applied to tensors.
 
@@ -106,7 +97,7 @@ void bind_graph(py::module_& m) {
         Ops that add a node to this graph, such as graph.ops.softmax(x, axis=1).
       )pbdoc")
       .def_property_readonly(
-          "layers", &layers_of,
+          "layers", &layers_of<Graph>,
           "Every layer once, in the order of its first node.")
       .def("source_tensors", &Graph::source_tensors, py::arg("layer"),
            R"pbdoc(

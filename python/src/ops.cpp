@@ -93,7 +93,12 @@ py::object to_result(const OpInfo& op, std::vector<Tensor> results) {
 py::object call(const OpInfo& op, Graph graph, const py::args& args,
                 const py::kwargs& kwargs) {
   py::dict keywords = py::dict(kwargs.attr("copy")());
-  const auto name = keywords.attr("pop")("name", "").cast<std::string>();
+  const py::object name_given = keywords.attr("pop")("name", "");
+  if (!PyUnicode_Check(name_given.ptr())) {
+    fail(op, "a name is text", "a str", describe(name_given),
+         "Without one the op is called after itself.");
+  }
+  const std::string name(to_utf8(name_given, op.name.data()));
   const py::str phase_name(keywords.attr("pop")("phase", "forward"));
   const Phase phase = to_phase(op, phase_name);
   std::vector<Tensor> inputs = take_inputs(op, spread(op, args), keywords);

@@ -3,6 +3,7 @@
 #include "traingraph/tensor.h"
 
 #include "arrays.h"
+#include "calls.h"
 #include "device.h"
 #include "lifetime.h"
 
@@ -156,6 +157,20 @@ void bind_tensor_data(py::module_& m) {
                  py::arg("initializer") = py::none(), whole("batch_axis") = 0
 #define TRAINGRAPH_TENSOR_CONTENTS \
   name, Contents { data, fill, initializer, batch_axis }
+
+/// Equality is that of handles, by which graphs know tensors: as text in a mask
+/// it would be one number for all elements.
+bool is_same_handle(const Tensor& self, const py::object& other,
+                    const char* sign, const char* method) {
+  if (py::isinstance<Tensor>(other)) return self == other.cast<const Tensor&>();
+  const bool is_values =
+      PyLong_Check(other.ptr()) || PyFloat_Check(other.ptr()) ||
+      py::isinstance<py::array>(other) || py::hasattr(other, "__array__");
+  if (!is_values) return false;
+  refuse({sign, name_of(self)}, "it asks whether two handles are one tensor",
+         "a Tensor", describe(other),
+         std::string("x.") + method + "(y) compares elements.");
+}
 
 void bind_tensor_class(py::module_& m) {
   Handle<Tensor> tensor(m, "Tensor",
@@ -426,8 +441,11 @@ void bind_tensor_class(py::module_& m) {
       .def("__reduce_ex__", &refuse_copy, py::arg("protocol"))
       .def("__eq__",
            [](const Tensor& self, const py::object& other) {
-             return py::isinstance<Tensor>(other) &&
-                    self == other.cast<const Tensor&>();
+             return is_same_handle(self, other, "==", "equal");
+           })
+      .def("__ne__",
+           [](const Tensor& self, const py::object& other) {
+             return !is_same_handle(self, other, "!=", "not_equal");
            })
       .def("__hash__",
            [](const Tensor& self) {

@@ -312,6 +312,11 @@ Array gradients(const TrainingGraph& self) {
   }));
 }
 
+/// What `training.gradients *= 0.5` ends with.
+void set_gradients(const TrainingGraph& self, const py::object& values) {
+  gradients(self)[py::ellipsis()] = values;
+}
+
 Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
                     std::optional<const Layer*> layer) {
   const std::vector<float> values = without_gil([&] {
@@ -467,8 +472,8 @@ void bind_gradients(Training& graph) {
             >>> training.gradient(weights).clip(-1, 1).shape
             (2, 4)
       )pbdoc")
-      .def_property_readonly("gradients", &gradients,
-                             R"pbdoc(
+      .def_property("gradients", &gradients, &set_gradients,
+                    R"pbdoc(
         All gradients of parameters as one writable vector on the device, in the
         order of `parameters`; each starts at a multiple of 64 bytes, and zeros
         are between them. Raises StateError unless execute_forward() and

@@ -21,19 +21,27 @@ std::string case_name(DataType type) {
   return std::string(to_string(type));
 }
 
-/// A case is its name as text: str() gives it, and it is equal to it.
-void stand_for_names(const py::object& type) {
+/// A case is its name as text: str() gives it, and it is equal to it, and to
+/// what else `alias` calls it.
+void stand_for_names(const py::object& type, const py::dict& alias = {}) {
   const auto def = [&](const char* name, auto&& function) {
     type.attr(name) =
         py::cpp_function(function, py::name(name), py::is_method(type));
   };
+  def("__hash__", [](const py::object& self) {
+    return py::hash(py::str(self.attr("name")));
+  });
   const py::handle integer(reinterpret_cast<PyObject*>(&PyLong_Type));
   def("__str__",
       [](const py::object& self) { return py::str(self.attr("name")); });
   for (const char* name : {"__eq__", "__ne__"}) {
     def(name, [=](const py::object& self, const py::object& other) {
       const bool is_text = PyUnicode_Check(other.ptr()) != 0;
-      if (is_text) return self.attr("name").attr(name)(other);
+      if (is_text) {
+        const py::str own(self.attr("name"));
+        const bool is_alias = alias.contains(other) && py::object(alias[other]).equal(own);
+        return own.attr(name)(is_alias ? own : other);
+      }
       return integer.attr(name)(self, other);
     });
   }
@@ -62,7 +70,7 @@ void bind_data_type(py::module_& m) {
   // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
   const py::object type = m.attr("DataType");
-  stand_for_names(type);
+  stand_for_names(type, py::dict(py::arg("bool") = "boolean"));
   type.attr("dtype") = py::module_::import("builtins")
                            .attr("property")(py::cpp_function(
                                [](DataType self) { return to_dtype(self); },

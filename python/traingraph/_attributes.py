@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._names import did_you_mean
@@ -30,6 +30,19 @@ HOMES = ("layers", "losses", "optimizers", "mlcompute", "nodes", "ops")
 
 #: What others call it.
 SYNONYMS = {
+    "BatchNorm1d": "BatchNormalization",
+    "BatchNorm2d": "BatchNormalization",
+    "BCEWithLogitsLoss": "SigmoidCrossEntropy",
+    "Conv1d": "Convolution",
+    "Conv2D": "Convolution",
+    "Conv2d": "Convolution",
+    "CrossEntropyLoss": "SoftmaxCrossEntropy",
+    "Dense": "FullyConnected",
+    "LayerNorm": "LayerNormalization",
+    "MSELoss": "MeanSquaredError",
+    "MaxPool2d": "MaxPooling",
+    "MaxPooling2D": "MaxPooling",
+    "ReduceLROnPlateau": "ReduceOnPlateau",
     "T": "transpose",
     "cat": "concatenate",
     "concat": "concatenate",
@@ -65,14 +78,19 @@ def _of_ops(ops: object, name: str) -> str:
 def _of_tensor(tensor: object, name: str) -> str:
     if name in _core.OP_NAMES:
         return f"It is an op: graph.ops.{name}."
+    if name in ("argmax", "argmin"):
+        return f'It is graph.ops.reduce(h, type="arg_{name[3:]}").'
     return _meant(tensor, name)
 
 
 def _refusing(hint_of: Callable[[object, str], str]) -> Callable[[object, str], Any]:
-    def __getattr__(self: object, name: str) -> NoReturn:
+    def __getattr__(self: object, name: str) -> Any:
+        if name in dir(type(self)):  # a property, whose error it is
+            return object.__getattribute__(self, name)
         # Protocols that Python and NumPy ask for.
         hint = "" if name.startswith("_") else hint_of(self, name)
-        owner = "traingraph" if isinstance(self, ModuleType) else type(self).__name__
+        is_module = isinstance(self, ModuleType)
+        owner = str(vars(self)["__name__"]) if is_module else type(self).__name__
         text = f'{owner} has no attribute "{name}".'
         raise AttributeError(f"{text} {hint}" if hint else text)
 
@@ -91,7 +109,10 @@ def install() -> None:
     package: Any = sys.modules[__package__]
     hint_of_package = _refusing(_of_package)
     package.__getattr__ = functools.partial(hint_of_package, package)
-    package.__dir__ = lambda: package.__all__
+    package.__dir__ = lambda: list(package.__all__)
+    for home in (*HOMES, "callbacks", "metrics"):
+        module: Any = getattr(package, home)
+        module.__getattr__ = functools.partial(_refusing(_meant), module)
     for cls, hint_of in (
         (_core.Graph, _of_graph),
         (_core.Ops, _of_ops),

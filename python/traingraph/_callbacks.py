@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._arguments import require_count, require_number
+from ._arguments import got, require_count, require_number
 from ._calls import checked
 from ._history import is_better
 from ._make_error import make_error
-from .errors import InvalidArgument, StateError
+from .errors import CallError, InvalidArgument, StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -26,6 +26,18 @@ if TYPE_CHECKING:
     Values = dict[str, NDArray[Any]]
 
 __all__ = ["MovingAverage", "ReduceOnPlateau"]
+
+
+def _require_state(op: str, state: object) -> None:
+    if not isinstance(state, Mapping):
+        raise make_error(
+            CallError,
+            "this is no state",
+            op=op,
+            node="load_state_dict",
+            expected="a mapping, as state_dict() returns it",
+            got=got(state),
+        )
 
 
 class ReduceOnPlateau:
@@ -113,32 +125,35 @@ class ReduceOnPlateau:
             self._reduce(epoch.training)
             self._epochs = 0
 
-    def state_dict(self) -> dict[str, float]:
+    def state_dict(self) -> dict[str, float | None]:
         """Tells the best metric and the epochs since, for a run that goes on.
 
         Returns:
-            The numbers "best" and "epochs", for which JSON has room.
+            The numbers "best", None before the first epoch, and "epochs"; JSON
+            has room for them.
 
         Example:
             >>> sorted(slower.state_dict())
             ['best', 'epochs']
         """
-        return {"best": self._best, "epochs": self._epochs}
+        best = None if math.isnan(self._best) else self._best
+        return {"best": best, "epochs": self._epochs}
 
     @checked
-    def load_state_dict(self, state: Mapping[str, float]) -> None:
+    def load_state_dict(self, state: Mapping[str, float | None]) -> None:
         """Goes on from what state_dict() returned.
 
         Args:
             state: what that was.
 
         Raises:
-            InvalidArgument: it has other names.
-            CallError: it is no mapping.
+            InvalidArgument: it has other names, or counts less than 0 epochs.
+            CallError: it is no mapping, or not of numbers.
 
         Example:
             >>> slower.load_state_dict(slower.state_dict())
         """
+        _require_state("ReduceOnPlateau", state)
         if set(state) != {"best", "epochs"}:
             raise make_error(
                 InvalidArgument,
@@ -148,7 +163,12 @@ class ReduceOnPlateau:
                 expected="best, epochs",
                 got=", ".join(map(str, state)) or "nothing",
             )
-        self._best, self._epochs = float(state["best"]), int(state["epochs"])
+        best, epochs = state["best"], state["epochs"]
+        require_count("ReduceOnPlateau", "epochs", epochs, least=0)
+        if best is not None:
+            require_number("ReduceOnPlateau", "best", best)
+        self._best = math.nan if best is None else float(best)
+        self._epochs = int(epochs or 0)
 
     def _reduce(self, training: TrainingGraph) -> None:
         optimizer = training.optimizer
@@ -204,6 +224,7 @@ class MovingAverage:
 
         Raises:
             StateError: it is not compiled, or has no optimizer.
+            InvalidArgument: a state that was loaded is of other parameters.
             DTypeError: parameters are bfloat16, and ml_dtypes is not there.
 
         Example:
@@ -226,8 +247,18 @@ class MovingAverage:
             name = parameter.name
             value = state[name].astype(np.float32)
             average = self.values.setdefault(name, value)
-            if average is not value:
-                average += (1 - keep) * (value - average)
+            if average is value:
+                continue
+            if average.shape != value.shape:
+                raise make_error(
+                    InvalidArgument,
+                    "the average is of another network",
+                    op="MovingAverage",
+                    node=name,
+                    expected=str(value.shape),
+                    got=str(average.shape),
+                )
+            average += (1 - keep) * (value - average)
 
     def state_dict(self) -> Values:
         """Copies the averages, for a run that goes on: np.savez() writes them.
@@ -250,13 +281,27 @@ class MovingAverage:
             state: name of a parameter -> array.
 
         Raises:
-            CallError: it is no mapping.
+            CallError: it is no mapping, or not of arrays of numbers.
 
         Example:
             >>> average.update(training)
             >>> average.load_state_dict(average.state_dict())
         """
-        self.values = {name: np.array(state[name], np.float32) for name in state}
+        _require_state("MovingAverage", state)
+        values = {}
+        for name, value in state.items():
+            array = np.asarray(value)
+            if array.dtype.kind not in "fiu":
+                raise make_error(
+                    CallError,
+                    "this is no average",
+                    op="MovingAverage",
+                    node=str(name),
+                    expected="an array of numbers",
+                    got=got(value),
+                )
+            values[name] = array.astype(np.float32)
+        self.values = values
 
     @checked
     def apply(self, training: TrainingGraph) -> Applied:

@@ -1454,6 +1454,7 @@ class Tensor:
         """
         x * y. Adds a node to the graph of the operand that is a result; an array is a constant and becomes the other operand's type. Raises ShapeError, DTypeError, InvalidArgument, and StateError for a graph that is compiled.
         """
+    def __ne__(self, other: object, /) -> bool: ...
     def __neg__(self) -> Tensor:
         """
         -x.
@@ -12807,6 +12808,11 @@ class CompiledGraph(Graph):
         Was compile() called, or the graph loaded?
         """
     @property
+    def layers(self) -> list[Layer]:
+        """
+        Every layer of the graph objects and of own nodes once, in the order of its first node; a graph that was loaded has none.
+        """
+    @property
     def loss_label_weights(self) -> dict[str, Tensor]:
         """
         The declared label weights by name.
@@ -13569,6 +13575,8 @@ class TrainingGraph(CompiledGraph):
         are between them. Raises StateError unless execute_forward() and
         execute_gradient() ran, UnsupportedError for graphs that are linked.
         """
+    @gradients.setter
+    def gradients(self, value: Any) -> None: ...
     @property
     def loss_scale(self) -> float:
         """

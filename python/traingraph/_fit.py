@@ -17,7 +17,7 @@ from ._make_error import make_error
 from ._meters import Meters
 from ._passes import Passes, require_training
 from ._progress import Progress
-from .errors import InvalidArgument
+from .errors import InvalidArgument, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -156,7 +156,8 @@ def fit(
         CallError: an argument of another type, data without names.
         InvalidArgument: a number out of range, a name that is not declared, no batch.
         ShapeError: arrays of different lengths, or of other shapes than declared.
-        StateError: a loss is not finite; it is read some batches late.
+        StateError: a loss is not finite; it is read some batches late. There is no
+            optimizer.
         Error: what execute() raises.
 
     Example:
@@ -207,6 +208,16 @@ def fit(
         Meters("fit", training, metrics),
         allow_non_finite=allow_non_finite,
     )
+    if training.optimizer is None:
+        raise make_error(
+            StateError,
+            "nothing would be trained",
+            op="fit",
+            expected="a graph with an optimizer",
+            got="none",
+            hint="TrainingGraph(graphs, loss, optimizer) has one, or "
+            "compile_optimizer() adds it; evaluate() needs none.",
+        )
     history = History(monitor, first_epoch, maximize)
     best: dict[str, Any] = {}
     bar = Progress(progress, numbers)

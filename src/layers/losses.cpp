@@ -36,6 +36,22 @@ LossAttrs attrs_of(const LossDescriptor& descriptor) {
           .ignore_index = descriptor.ignore_index};
 }
 
+/// The softmax of one class is 1, whatever the network says.
+void require_two_classes(const LayerBuilder& builder, LossType type) {
+  const Shape& prediction = builder.shape(builder.source(0));
+  if (type != LossType::SoftmaxCrossEntropy || prediction.rank() < 2) return;
+  if (prediction[1] != 1) return;
+  throw ShapeError(ErrorInfo{
+      .op = "SoftmaxCrossEntropy",
+      .node = builder.name(),
+      .what = "the prediction has one class, on axis 1",
+      .expected = "scores of two classes or more",
+      .got = prediction.to_string(),
+      .hint = "A single score goes with SigmoidCrossEntropy; an axis of one "
+              "step goes by h[:, 0], and sequences have their classes on axis "
+              "1 by h.transpose(0, 2, 1)."});
+}
+
 /// Checks class weights as far as they have values.
 void require_class_weights(const Tensor& weights) {
   require_parameter(kLoss, "class_weights", weights, {weights.shape()});
@@ -112,6 +128,7 @@ void Loss::lower(LayerBuilder& builder) const {
   builder.require_sources((weights_ ? 3 : 2) + num_class_weights,
                           3 + num_class_weights);
   const LossAttrs attrs = attrs_of(descriptor_);
+  require_two_classes(builder, attrs.type);
   std::vector<ValueId> inputs{builder.source(0), builder.source(1)};
   // Weights of classes are last: without weights the op's third is absent.
   const int num_weights = builder.num_sources() - 2 - num_class_weights;

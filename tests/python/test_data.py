@@ -105,8 +105,9 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
 
     name, learning_rate, schedule, applies_gradient_clipping, time_step and
     random_step take effect at once (test_optimizers.py, set_data_test.cpp), as does
-    loss_scale (test_precision.py); is_updatable, is_debugging_enabled, compute_type
-    and uses_inference_form are refused after compile. Layers copy the fields of
+    loss_scale (test_precision.py) and gradients (test_silent_mistakes.py);
+    is_updatable, is_debugging_enabled, compute_type and uses_inference_form are refused
+    after compile. Layers copy the fields of
     YOLOLossDescriptor, which ML Compute lets set (mlcompute/test_losses.py).
     """
     settable = {
@@ -129,6 +130,7 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
         "Optimizer.time_step",
         "Tensor.name",
         "TensorParameter.is_updatable",
+        "TrainingGraph.gradients",
         "TrainingGraph.loss_scale",
         "TrainingGraph.random_step",
     }

@@ -117,8 +117,11 @@ def test_samples_on_other_axes_are_cut_and_shuffled_there() -> None:
     scale = tg.Tensor((1, 1, 3), name="scale", batch_axis=None)
     graph = tg.Graph()
     z = graph.node(tg.layers.Affine(1.0), pairs)
-    h = graph.node(tg.layers.Arithmetic("multiply"), [x, scale])
-    training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
+    same = tg.layers.FullyConnected(3, 3, weights=np.eye(3), uses_biases=False)
+    h = graph.node(same, graph.node(tg.layers.Arithmetic("multiply"), [x, scale]))
+    training = tg.TrainingGraph(
+        [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.0)
+    )
     training.add_inputs({"x": x, "pairs": pairs, "scale": scale}, {"y": y})
     training.add_outputs({"h": h, "z": z})
     training.compile("cpu")
@@ -245,8 +248,11 @@ def test_a_generator_that_is_used_up_is_told() -> None:
 def two_inputs() -> tg.TrainingGraph:
     tensors = {name: tg.Tensor((BATCH, 2), name=name) for name in ("a", "b", "y")}
     graph = tg.Graph()
-    graph.node(tg.layers.Arithmetic("add"), [tensors["a"], tensors["b"]])
-    training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
+    h = graph.node(tg.layers.Arithmetic("add"), [tensors["a"], tensors["b"]])
+    graph.node(tg.layers.FullyConnected(2), h)
+    training = tg.TrainingGraph(
+        [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)
+    )
     training.add_inputs({k: tensors[k] for k in "ab"}, {"y": tensors["y"]})
     training.compile("cpu")
     return training

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -181,3 +182,20 @@ def test_a_compiled_graph_takes_no_nodes() -> None:
     inference.compile("cpu")
     with pytest.raises(tg.StateError, match=r"compiled in relu float32 \(2\) \* 2"):
         h * 2
+
+
+def test_equality_is_of_handles_and_says_so() -> None:
+    """A mask that is one bool for all elements would train without a word."""
+    h, _ = result()
+    for value in (0, 1.5, np.zeros(3), np.float32(2)):
+        for compare in (operator.eq, operator.ne):
+            with pytest.raises(tg.InvalidArgument, match="compares elements"):
+                compare(h, value)
+    assert h == h  # noqa: PLR0124
+    other = tg.Tensor((2, 3), name="y")
+    assert h != other
+    assert (h == None) is False
+    assert h not in ["h", None]
+    for wrong in (lambda: h * (h != other), lambda: h + True, lambda: (h == other) * h):
+        with pytest.raises(tg.InvalidArgument, match="no operands"):
+            wrong()

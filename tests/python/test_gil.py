@@ -143,7 +143,8 @@ FORKED = """
             if p.kind == p.KEYWORD_ONLY and p.default is p.empty
         }
     new_values = {
-        "random_step": 3, "loss_scale": 2, "name": "new", "is_updatable": True
+        "random_step": 3, "loss_scale": 2, "name": "new", "is_updatable": True,
+        "gradients": array,
     }
 
     def call(action):

@@ -322,3 +322,7 @@ def test_a_case_is_equal_to_its_name() -> None:
     assert tg.mlcompute.ReductionType.mean != tg.mlcompute.ReductionType.sum
     assert tg.mlcompute.ReductionType.mean != None
     assert {tg.DataType.int32: "found"}[tensor.data_type] == "found"
+    assert {"int32": "found"}[tensor.data_type] == "found"  # type: ignore[index]
+    assert tensor.data_type in {"int32", "int64"}
+    assert tg.Tensor((2,), "bool").data_type == "bool"
+    assert tg.DataType.int32 != "bool"

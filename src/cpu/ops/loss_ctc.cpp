@@ -36,11 +36,15 @@ float log_add(float a, float b) {
 /// NaN passes.
 float at_least_none(float x) { return x < kNone ? kNone : x; }
 
-/// Makes `row` relative to its largest element, which it returns.
+/// Makes `row` relative to its largest element, which it returns, or a NaN.
 float normalize(float* row, std::int64_t count) {
-  float top = row[0];
-#pragma omp simd reduction(max : top)
-  for (std::int64_t s = 1; s < count; ++s) top = row[s] > top ? row[s] : top;
+  float top = row[0], zero = 0;
+#pragma omp simd reduction(max : top) reduction(+ : zero)
+  for (std::int64_t s = 0; s < count; ++s) {
+    top = row[s] > top ? row[s] : top;
+    zero += row[s] * 0;
+  }
+  if (zero != 0) return std::numeric_limits<float>::quiet_NaN();
   if (is_none(top)) return kNone;
 #pragma omp simd
   for (std::int64_t s = 0; s < count; ++s) {
@@ -130,7 +134,7 @@ struct Sequence {
   }
 
   /// Fills the rows of paths up to each step. The logarithm of all paths;
-  /// kNone: there are none.
+  /// kNone: there are none; NaN, without all rows: a score is no number.
   double up_to_steps() const {
     find_jumps();
     const float* jumps = rows.jumps();
@@ -153,6 +157,7 @@ struct Sequence {
       }
       const float top = normalize(row, states());
       if (is_none(top)) return kNone;
+      if (std::isnan(top)) return top;
       offset += top;
     }
     if (steps == 0) return length == 0 ? 0 : kNone;
@@ -275,9 +280,12 @@ struct CtcLoss {
     float* d = dx + n * steps * classes;
     float* end = d + own.steps * classes;
     std::fill(end, d + steps * classes, 0.0f);
-    if (own.up_to_steps() == kNone) {
+    const double sum = own.up_to_steps();
+    const bool is_impossible = sum == kNone;
+    if (is_impossible || std::isnan(sum)) {
       const float each = std::numeric_limits<float>::quiet_NaN();
-      return std::fill(d, end, attrs.zero_infinity ? 0 : each);
+      const bool is_ignored = is_impossible && attrs.zero_infinity;
+      return std::fill(d, end, is_ignored ? 0 : each);
     }
     own.begin_backwards();
     const float scale = gradient[n] * share_of(own);

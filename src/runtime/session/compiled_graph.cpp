@@ -66,6 +66,19 @@ CompiledGraph::CompiledGraph(std::shared_ptr<Session> session)
   session_->declaration.graphs.push_back(state_);
 }
 
+std::vector<LayerPtr> CompiledGraph::layers() const {
+  std::vector<LayerPtr> result;
+  for (const std::shared_ptr<GraphState>& graph :
+       session_->declaration.graphs) {
+    const std::lock_guard lock(graph->mutex);
+    for (const LayerRecord& record : graph->records) {
+      if (std::ranges::find(result, record.layer) != result.end()) continue;
+      result.push_back(record.layer);
+    }
+  }
+  return result;
+}
+
 void CompiledGraph::add_inputs(const TensorMap& inputs,
                                const TensorMap& loss_labels,
                                const TensorMap& loss_label_weights) {

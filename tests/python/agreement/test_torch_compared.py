@@ -42,6 +42,7 @@ def test_every_program_is_in_every_framework() -> None:
     assert names == {f"{name}_{kind}" for name in count.PROGRAMS for kind in kinds}
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @pytest.mark.parametrize("framework", count.FRAMEWORKS)
 @pytest.mark.parametrize("name", count.PROGRAMS)
 def test_programs_reach_what_the_page_says(name: str, framework: str) -> None:
