@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
-import io
 import os
 import re
-import runpy
+import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -65,16 +63,18 @@ def lines_of_code(path: Path) -> int:
 
 
 def figure_of(path: Path) -> float:
-    """What a program prints, run in this process."""
-    os.environ.setdefault("KERAS_BACKEND", "torch")
-    printed = io.StringIO()
-    sys.path.insert(0, str(path.parent))
-    try:
-        with contextlib.redirect_stdout(printed):
-            runpy.run_path(str(path), run_name="__main__")
-    finally:
-        sys.path.remove(str(path.parent))
-    return float(re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", printed.getvalue())[-1])
+    """What a program prints. It runs in a process of its own: PyTorch and others do
+    not always share one."""
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        env={"KERAS_BACKEND": "torch", **os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{path.name}: {done.stderr[-2000:]}")
+    return float(re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", done.stdout)[-1])
 
 
 def table_of_lines() -> str:

@@ -39,7 +39,8 @@ void stand_for_names(const py::object& type, const py::dict& alias = {}) {
       const bool is_text = PyUnicode_Check(other.ptr()) != 0;
       if (is_text) {
         const py::str own(self.attr("name"));
-        const bool is_alias = alias.contains(other) && py::object(alias[other]).equal(own);
+        const bool is_alias =
+            alias.contains(other) && py::object(alias[other]).equal(own);
         return own.attr(name)(is_alias ? own : other);
       }
       return integer.attr(name)(self, other);

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""The programs of examples/compared in Keras, over PyTorch. Optional; apart from the
+others, so that both run side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("keras", reason="Keras is optional")
+pytest.importorskip("torch", reason="PyTorch is optional")
+
+from test_torch_compared import count, require_what_the_page_says
+
+
+@pytest.mark.parametrize("name", count.PROGRAMS)
+def test_programs_reach_what_the_page_says(name: str) -> None:
+    require_what_the_page_says(name, "keras")
