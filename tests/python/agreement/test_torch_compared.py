@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is optional")
 pytest.importorskip("sklearn", reason="of the demo extra")
 
-from agreement.compared_support import FOLDER, PAGE, count, require_what_the_page_says
+from .compared_support import FOLDER, PAGE, count, require_what_the_page_says
 
 
 def test_the_page_has_the_lines() -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="PyTorch is optional")
 if importlib.util.find_spec("keras") is None:
     pytest.skip("Keras is optional", allow_module_level=True)
 
-from agreement.compared_support import count, require_what_the_page_says
+from .compared_support import count, require_what_the_page_says
 
 
 @pytest.mark.parametrize("name", count.PROGRAMS)
