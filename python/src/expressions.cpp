@@ -191,8 +191,30 @@ void bind_function(Handle<Tensor>& tensor, const char* name, Unary function,
       doc);
 }
 
+/// Between the first sentence and the example.
+constexpr const char* kReductionDoc = R"pbdoc(
+
+Args:
+    axis: one, or several, from the end below 0; None: all.
+    keepdims: axes that are reduced stay, with size 1.
+
+Returns:
+    A result of the graph; what NumPy makes a scalar has the shape (1,).
+
+Raises:
+    InvalidArgument: an axis that is not there, no result of a graph.
+    DTypeError: it is not of floats.
+    StateError: the graph is compiled.
+
+Example:
+    >>> )pbdoc";
+
 void bind_reduction(Handle<Tensor>& tensor, const char* name,
-                    AxesReduction function, const char* doc) {
+                    AxesReduction function, const char* what) {
+  const std::string doc = "The " + std::string(what) +
+                          " over axes, or over all elements." + kReductionDoc +
+                          "h." + name + "(axis=1, keepdims=True).shape, h." +
+                          name + "().shape\n    ((8, 1), (1,))\n";
   tensor.def(
       name,
       [name, function](const Tensor& self, const std::optional<Shape>& axis,
@@ -205,7 +227,7 @@ void bind_reduction(Handle<Tensor>& tensor, const char* name,
         return without_gil(
             [&] { return function(self, axis.value_or(Shape()), keepdims); });
       },
-      py::arg("axis") = py::none(), py::arg("keepdims") = false, doc);
+      py::arg("axis") = py::none(), py::arg("keepdims") = false, doc.c_str());
 }
 
 // Shapes and indices.
@@ -462,86 +484,10 @@ void bind_expressions(Handle<Tensor>& tensor) {
             >>> h.relu().shape
             (8, 2)
       )pbdoc");
-  bind_reduction(tensor, "sum", &sum,
-                 R"pbdoc(
-        The sum over axes, or over all elements.
-
-        Args:
-            axis: one, or several, from the end below 0; None: all.
-            keepdims: axes that are reduced stay, with size 1.
-
-        Returns:
-            A result of the graph; what NumPy makes a scalar has the shape (1,).
-
-        Raises:
-            InvalidArgument: an axis that is not there, no result of a graph.
-            DTypeError: it is not of floats.
-            StateError: the graph is compiled.
-
-        Example:
-            >>> h.sum(axis=1, keepdims=True).shape, h.sum().shape
-            ((8, 1), (1,))
-      )pbdoc");
-  bind_reduction(tensor, "mean", &mean,
-                 R"pbdoc(
-        The mean over axes, or over all elements.
-
-        Args:
-            axis: one, or several, from the end below 0; None: all.
-            keepdims: axes that are reduced stay, with size 1.
-
-        Returns:
-            A result of the graph; what NumPy makes a scalar has the shape (1,).
-
-        Raises:
-            InvalidArgument: an axis that is not there, no result of a graph.
-            DTypeError: it is not of floats.
-            StateError: the graph is compiled.
-
-        Example:
-            >>> h.mean(axis=1, keepdims=True).shape, h.mean().shape
-            ((8, 1), (1,))
-      )pbdoc");
-  bind_reduction(tensor, "max", &max,
-                 R"pbdoc(
-        The largest element over axes, or over all elements.
-
-        Args:
-            axis: one, or several, from the end below 0; None: all.
-            keepdims: axes that are reduced stay, with size 1.
-
-        Returns:
-            A result of the graph; what NumPy makes a scalar has the shape (1,).
-
-        Raises:
-            InvalidArgument: an axis that is not there, no result of a graph.
-            DTypeError: it is not of floats.
-            StateError: the graph is compiled.
-
-        Example:
-            >>> h.max(axis=1, keepdims=True).shape, h.max().shape
-            ((8, 1), (1,))
-      )pbdoc");
-  bind_reduction(tensor, "min", &min,
-                 R"pbdoc(
-        The smallest element over axes, or over all elements.
-
-        Args:
-            axis: one, or several, from the end below 0; None: all.
-            keepdims: axes that are reduced stay, with size 1.
-
-        Returns:
-            A result of the graph; what NumPy makes a scalar has the shape (1,).
-
-        Raises:
-            InvalidArgument: an axis that is not there, no result of a graph.
-            DTypeError: it is not of floats.
-            StateError: the graph is compiled.
-
-        Example:
-            >>> h.min(axis=1, keepdims=True).shape, h.min().shape
-            ((8, 1), (1,))
-      )pbdoc");
+  bind_reduction(tensor, "sum", &sum, "sum");
+  bind_reduction(tensor, "mean", &mean, "mean");
+  bind_reduction(tensor, "max", &max, "largest element");
+  bind_reduction(tensor, "min", &min, "smallest element");
   bind_shapes(tensor);
 }
 

@@ -113,8 +113,7 @@ Graph Expression::find_graph() const {
       fail("the operands are results of different graphs",
            "results of one graph", "results of two",
            "Name the graph, as in graph.ops.binary(x, y, operation=\"add\"): "
-           "there "
-           "the result of the other one is an input.");
+           "there the result of the other one is an input.");
     }
     found = std::move(graph);
   }

@@ -273,12 +273,7 @@ Tensor Graph::scatter(std::int64_t axis, const Tensor& source,
 
 std::vector<LayerPtr> Graph::layers() const {
   const std::lock_guard lock(state_->mutex);
-  std::vector<LayerPtr> result;
-  std::unordered_set<const Layer*> seen;
-  for (const LayerRecord& record : state_->records) {
-    if (seen.insert(record.layer.get()).second) result.push_back(record.layer);
-  }
-  return result;
+  return state_->layers();
 }
 
 std::vector<Tensor> Graph::source_tensors(const Layer& layer) const {

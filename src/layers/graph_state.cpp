@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "layers/graph_state.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "graph/tensor_state.h"
@@ -11,6 +12,15 @@ void GraphState::add_record(LayerRecord record) {
   std::vector<int>& indices = records_of[record.layer.get()];
   indices.push_back(static_cast<int>(records.size()));
   records.push_back(std::move(record));
+}
+
+std::vector<LayerPtr> GraphState::layers() const {
+  std::vector<LayerPtr> result;
+  std::unordered_set<const Layer*> seen;
+  for (const LayerRecord& record : records) {
+    if (seen.insert(record.layer.get()).second) result.push_back(record.layer);
+  }
+  return result;
 }
 
 std::vector<LayerRecord*> GraphState::records_with(const Layer& layer) {

@@ -63,6 +63,8 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   void add_record(LayerRecord record);
   /// The records of one layer, in order.
   std::vector<LayerRecord*> records_with(const Layer& layer);
+  /// Every layer once, in the order of its first node. Locked by the caller.
+  std::vector<LayerPtr> layers() const;
   /// The value of a tensor; adds one (Role::Input, or Variable when it is a
   /// parameter) the first time the tensor is seen.
   /// An Input that is asked for as a Variable becomes one.

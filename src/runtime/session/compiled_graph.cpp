@@ -71,10 +71,9 @@ std::vector<LayerPtr> CompiledGraph::layers() const {
   for (const std::shared_ptr<GraphState>& graph :
        session_->declaration.graphs) {
     const std::lock_guard lock(graph->mutex);
-    for (const LayerRecord& record : graph->records) {
-      if (std::ranges::find(result, record.layer) != result.end()) continue;
-      result.push_back(record.layer);
-    }
+    // A layer is of one graph.
+    const std::vector<LayerPtr> own = graph->layers();
+    result.insert(result.end(), own.begin(), own.end());
   }
   return result;
 }
