@@ -4,14 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/divide_up.h"
+
 namespace traingraph {
-namespace {
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
-}  // namespace
 
 OptimizerShards::OptimizerShards(std::vector<std::int64_t> sizes, int rank,
                                  int num_ranks)

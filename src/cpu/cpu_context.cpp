@@ -114,8 +114,9 @@ class CpuContext final : public HostMemoryContext {
         addresses.push_back(at.buffer ? address_of(at) : nullptr);
       }
       const auto& code = static_cast<const CpuUnitCode&>(*unit.code);
+      BindContext context(addresses);
       translate_errors("execute", {},
-                       [&] { bound->kernels.push_back(code.bind(addresses)); });
+                       [&] { bound->kernels.push_back(code.bind(context)); });
     }
     for (const auto& ranges : poison) {
       auto& bytes = bound->poison.emplace_back();

@@ -6,6 +6,7 @@
 
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
+#include "lowering/lowering.h"
 #include "ops/window.h"
 
 namespace traingraph::cpu {
@@ -112,7 +113,7 @@ std::string CpuTarget::reason_unsupported(const Program& program,
 
 LoweredProgram CpuTarget::lower(const Program& program,
                                 const LowerOptions& options) const {
-  LoweredProgram lowered = lower_program(program, options, *this, num_threads_);
+  LoweredProgram lowered = lower_program(program, options, *this, policy_);
   lowered.notes = notes_of(program, options);
   return lowered;
 }

@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "compiler/target.h"
+#include "cpu/cpu_policy.h"
 
 namespace traingraph::cpu {
 
 class CpuTarget : public Target {
  public:
-  /// Primitives get up to `num_threads`, by what their work is worth.
-  explicit CpuTarget(int num_threads) : num_threads_(num_threads) {}
+  explicit CpuTarget(int num_threads) : policy_(num_threads) {}
   std::string_view name() const override { return "cpu"; }
   bool computes(const Program& program, const Node& node) const override;
   std::string reason_unsupported(const Program& program,
@@ -22,7 +22,7 @@ class CpuTarget : public Target {
                        const LowerOptions& options) const override;
 
  private:
-  int num_threads_;
+  CpuPolicy policy_;
 };
 
 }  // namespace traingraph::cpu

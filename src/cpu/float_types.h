@@ -21,46 +21,45 @@
 
 namespace traingraph::cpu {
 
-[[noreturn]] inline void fail_type(const NodeLowering& lowering,
-                                   DataType type) {
+[[noreturn]] inline void fail_type(const UnitBuilder& unit, DataType type) {
   throw UnsupportedError(
-      ErrorInfo{.op = lowering.node().op->name,
-                .node = lowering.node().name,
+      ErrorInfo{.op = unit.node().op->name,
+                .node = unit.node().name,
                 .what = "the CPU does not compute in this type",
                 .got = std::string(to_string(type))});
 }
 
 /// Calls use(T{}) with the C++ type that floats of `type` are stored as; once,
-/// while lowering.
+/// while unit.
 template <class Use>
-void visit_float_type(const NodeLowering& lowering, DataType type, Use&& use) {
+void visit_float_type(const UnitBuilder& unit, DataType type, Use&& use) {
   switch (type) {
     case DataType::Float32:
       return use(float{});
     default:
-      fail_type(lowering, type);
+      fail_type(unit, type);
   }
 }
 
 /// Calls `use` for bfloat16, too.
 template <class Use>
-void visit_float_or_bfloat16(const NodeLowering& lowering, DataType type,
+void visit_float_or_bfloat16(const UnitBuilder& unit, DataType type,
                              Use&& use) {
   if (type == DataType::BFloat16) return use(bfloat16{});
-  visit_float_type(lowering, type, use);
+  visit_float_type(unit, type, use);
 }
 
 /// Calls `use` for all floats.
 template <class Use>
-void visit_any_float(const NodeLowering& lowering, DataType type, Use&& use) {
+void visit_any_float(const UnitBuilder& unit, DataType type, Use&& use) {
   if (type == DataType::Float16) return use(float16{});
-  visit_float_or_bfloat16(lowering, type, use);
+  visit_float_or_bfloat16(unit, type, use);
 }
 
 /// Calls `use` for all types. Booleans come as `bool` so that casts can tell
 /// them from UInt8; they are stored as one byte 0 or 1.
 template <class Use>
-void visit_type(const NodeLowering& lowering, DataType type, Use&& use) {
+void visit_type(const UnitBuilder& unit, DataType type, Use&& use) {
   switch (type) {
     case DataType::Boolean:
       return use(bool{});
@@ -73,7 +72,7 @@ void visit_type(const NodeLowering& lowering, DataType type, Use&& use) {
     case DataType::UInt8:
       return use(std::uint8_t{});
     default:
-      visit_any_float(lowering, type, use);
+      visit_any_float(unit, type, use);
   }
 }
 
@@ -88,9 +87,9 @@ inline constexpr bool is_exact = std::is_same_v<T, float>;
 /// Argument for the sums of a kernel that adds up many contributions to each
 /// of `n` elements of `result_arg`: these themselves, or floats beside them.
 template <class T>
-int add_sums(NodeLowering& lowering, int result_arg, std::int64_t n) {
+int add_sums(UnitBuilder& unit, int result_arg, std::int64_t n) {
   if constexpr (is_exact<T>) return result_arg;
-  return lowering.scratch(checked_bytes<float>(n, "scratch"));
+  return unit.scratch(checked_bytes<float>(n, "scratch"));
 }
 
 /// Rounds what was added up.

@@ -27,14 +27,6 @@ void copy_row(const T* source, std::int64_t source_stride, T* target,
 
 }  // namespace
 
-Shape element_strides(const Shape& shape) {
-  Shape strides = Shape::filled(shape.rank(), 1);
-  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
-    strides[axis] = strides[axis + 1] * shape[axis + 1];
-  }
-  return strides;
-}
-
 StridedCopy::StridedCopy(const Shape& shape, const Shape& source_strides,
                          const Shape& target_strides, std::size_t element_bytes)
     : element_bytes_(element_bytes) {

@@ -6,12 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lowering/layout.h"
 #include "traingraph/types.h"
 
 namespace traingraph::cpu {
-
-/// Row-major strides of `shape`, in elements.
-Shape element_strides(const Shape& shape);
 
 /// target[i . target_strides] = source[i . source_strides] for every index i
 /// of `shape`. Strides are in elements; a source stride of 0 broadcasts. Target

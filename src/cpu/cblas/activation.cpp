@@ -34,26 +34,25 @@ bool with_function(const ActivationAttrs& attrs, Use use) {
 
 }  // namespace
 
-bool lower_engine_activation(NodeLowering& lowering) {
-  return with_function(lowering.attrs<ActivationAttrs>(), [&](auto function) {
-    lower_map(lowering, kCostlyGrain,
+bool lower_engine_activation(UnitBuilder& unit) {
+  return with_function(unit.attrs<ActivationAttrs>(), [&](auto function) {
+    lower_map(unit, kCostlyGrain,
               [function](float x) { return function.value(x); });
   });
 }
 
-bool lower_engine_activation_gradient(NodeLowering& lowering) {
-  if (lowering.reads_activated(1)) return false;
-  return with_function(lowering.attrs<ActivationAttrs>(), [&](auto function) {
-    const Layout layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
-    lower_zip(lowering, kCostlyGrain, layout,
-              [function](float gradient, float x) {
-                return gradient * function.slope(x);
-              });
+bool lower_engine_activation_gradient(UnitBuilder& unit) {
+  if (unit.fusion().reads_activated(1)) return false;
+  return with_function(unit.attrs<ActivationAttrs>(), [&](auto function) {
+    const Layout layout = common_layout(unit, 1, 0, /*keeps_zero=*/true);
+    lower_zip(unit, kCostlyGrain, layout, [function](float gradient, float x) {
+      return gradient * function.slope(x);
+    });
   });
 }
 
-bool lower_engine_tanh(NodeLowering& lowering) {
-  lower_map(lowering, kCostlyGrain, [](float x) { return fast_tanh(x); });
+bool lower_engine_tanh(UnitBuilder& unit) {
+  lower_map(unit, kCostlyGrain, [](float x) { return fast_tanh(x); });
   return true;
 }
 

@@ -26,13 +26,13 @@ double sum_of(const float* x, std::int64_t n) {
 
 }  // namespace
 
-int fuse_bias_gradient(NodeLowering& lowering) {
-  const auto bias = lowering.write_bias_gradient();
+int fuse_bias_gradient(UnitBuilder& unit) {
+  const auto bias = unit.fusion().write_bias_gradient();
   if (!bias) return -1;
   if (bias->data_type != DataType::Float32) {
     throw InternalError(
-        ErrorInfo{.op = lowering.node().op->name,
-                  .node = lowering.node().name,
+        ErrorInfo{.op = unit.node().op->name,
+                  .node = unit.node().name,
                   .what = "a bias gradient of float32 was expected",
                   .got = std::string(to_string(bias->data_type))});
   }

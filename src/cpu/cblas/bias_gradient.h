@@ -7,7 +7,7 @@
 namespace traingraph::cpu {
 
 /// Fuses it if the program has one; returns the argument to write it to, or -1.
-int fuse_bias_gradient(NodeLowering& lowering);
+int fuse_bias_gradient(UnitBuilder& unit);
 
 /// to[channel] = the sum of its gradients; nothing where `to` is null.
 void add_up_channels(const ConvolutionSizes& sizes, const float* gradient,

@@ -17,10 +17,10 @@ namespace traingraph::cpu {
 namespace {
 
 /// Throws unless the CBLAS can count rows and columns.
-void check_sizes(const NodeLowering& lowering, const ConvolutionSizes& s) {
-  describe_for_blas(lowering, MatrixView::plain(s.out, s.depth()));
-  describe_for_blas(lowering, MatrixView::plain(s.out, s.out_size()));
-  describe_for_blas(lowering, MatrixView::plain(s.in, s.in_size()));
+void check_sizes(const UnitBuilder& unit, const ConvolutionSizes& s) {
+  describe_for_blas(unit, MatrixView::plain(s.out, s.depth()));
+  describe_for_blas(unit, MatrixView::plain(s.out, s.out_size()));
+  describe_for_blas(unit, MatrixView::plain(s.in, s.in_size()));
 }
 
 struct Forward {
@@ -225,33 +225,31 @@ struct WeightsGradient {
 
 }  // namespace
 
-void lower_convolution_2d(NodeLowering& lowering) {
-  const ConvolutionSizes sizes(lowering.attrs<Convolution2dAttrs>(),
-                               lowering.input_shape(0), lowering.input_shape(1),
-                               lowering.result_shape());
-  if (is_depthwise(sizes)) return lower_depthwise(lowering, sizes);
-  if (direct::suits(sizes)) return lower_direct(lowering, sizes);
-  check_sizes(lowering, sizes);
-  emit_forward(lowering, Forward(sizes, PrimitiveThreads::count()));
+void lower_convolution_2d(UnitBuilder& unit) {
+  const ConvolutionSizes sizes(unit.attrs<Convolution2dAttrs>(),
+                               unit.input_shape(0), unit.input_shape(1),
+                               unit.result_shape());
+  if (is_depthwise(sizes)) return lower_depthwise(unit, sizes);
+  if (direct::suits(sizes)) return lower_direct(unit, sizes);
+  check_sizes(unit, sizes);
+  emit_forward(unit, Forward(sizes, PrimitiveThreads::count()));
 }
 
-void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
-  const ConvolutionSizes sizes(lowering.attrs<Convolution2dGradientAttrs>(),
-                               lowering.result_shape(), lowering.input_shape(1),
-                               lowering.input_shape(0));
+void lower_convolution_2d_input_gradient(UnitBuilder& unit) {
+  const ConvolutionSizes sizes(unit.attrs<Convolution2dGradientAttrs>(),
+                               unit.result_shape(), unit.input_shape(1),
+                               unit.input_shape(0));
   if (is_depthwise(sizes)) {
-    return lower_depthwise_input_gradient(lowering, sizes);
+    return lower_depthwise_input_gradient(unit, sizes);
   }
   if (direct::suits(direct::turned(sizes))) {
-    return lower_direct_input_gradient(lowering, sizes);
+    return lower_direct_input_gradient(unit, sizes);
   }
-  check_sizes(lowering, sizes);
+  check_sizes(unit, sizes);
   const InputGradient backward(sizes, PrimitiveThreads::count());
-  const int gradient = lowering.read(0), weights = lowering.read(1),
-            dx = lowering.write(0),
-            scratch =
-                lowering.scratch(backward.space.bytes(backward.num_workers));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int gradient = unit.read(0), weights = unit.read(1), dx = unit.write(0),
+            scratch = unit.scratch(backward.space.bytes(backward.num_workers));
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [backward, next = make_counter(), gradient = floats(at[gradient]),
             weights = floats(at[weights]), dx = floats(at[dx]),
             scratch = floats(at[scratch])] {
@@ -260,26 +258,25 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
   });
 }
 
-void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
-  const ConvolutionSizes sizes(lowering.attrs<Convolution2dGradientAttrs>(),
-                               lowering.input_shape(1), lowering.result_shape(),
-                               lowering.input_shape(0));
+void lower_convolution_2d_weights_gradient(UnitBuilder& unit) {
+  const ConvolutionSizes sizes(unit.attrs<Convolution2dGradientAttrs>(),
+                               unit.input_shape(1), unit.result_shape(),
+                               unit.input_shape(0));
   if (is_depthwise(sizes)) {
-    return lower_depthwise_weights_gradient(lowering, sizes);
+    return lower_depthwise_weights_gradient(unit, sizes);
   }
   if (direct::suits(sizes)) {
-    return lower_direct_weights_gradient(lowering, sizes);
+    return lower_direct_weights_gradient(unit, sizes);
   }
-  check_sizes(lowering, sizes);
+  check_sizes(unit, sizes);
   const WeightsGradient backward(sizes, PrimitiveThreads::count());
-  const int bias = fuse_bias_gradient(lowering);
-  const int gradient = lowering.read(0), x = lowering.read(1),
-            dw = lowering.write(0),
+  const int bias = fuse_bias_gradient(unit);
+  const int gradient = unit.read(0), x = unit.read(1), dw = unit.write(0),
             scratch =
-                lowering.scratch(backward.space.bytes(backward.num_workers())),
-            sums = lowering.scratch(checked_bytes<float>(
+                unit.scratch(backward.space.bytes(backward.num_workers())),
+            sums = unit.scratch(checked_bytes<float>(
                 std::max<std::int64_t>(backward.num_sums(), 1), "scratch"));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [backward, gradient = floats(at[gradient]), x = floats(at[x]),
             dw = floats(at[dw]), db = bias < 0 ? nullptr : floats(at[bias]),
             scratch = floats(at[scratch]), sums = floats(at[sums])] {

@@ -7,17 +7,17 @@ namespace traingraph::cpu {
 
 // Convolutions whose filters read one channel each, as depthwise ones: loops,
 // since their products have too few rows.
-void lower_depthwise(NodeLowering& lowering, const ConvolutionSizes& sizes);
-void lower_depthwise_input_gradient(NodeLowering& lowering,
+void lower_depthwise(UnitBuilder& unit, const ConvolutionSizes& sizes);
+void lower_depthwise_input_gradient(UnitBuilder& unit,
                                     const ConvolutionSizes& sizes);
-void lower_depthwise_weights_gradient(NodeLowering& lowering,
+void lower_depthwise_weights_gradient(UnitBuilder& unit,
                                       const ConvolutionSizes& sizes);
 
 // Convolutions for which direct::suits(): loops over the image as it is.
-void lower_direct(NodeLowering& lowering, const ConvolutionSizes& sizes);
-void lower_direct_input_gradient(NodeLowering& lowering,
+void lower_direct(UnitBuilder& unit, const ConvolutionSizes& sizes);
+void lower_direct_input_gradient(UnitBuilder& unit,
                                  const ConvolutionSizes& sizes);
-void lower_direct_weights_gradient(NodeLowering& lowering,
+void lower_direct_weights_gradient(UnitBuilder& unit,
                                    const ConvolutionSizes& sizes);
 
 /// Has each channel one filter, or a few?

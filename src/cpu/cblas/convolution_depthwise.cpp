@@ -130,12 +130,11 @@ void run_weights_gradient(const ConvolutionSizes& s, const float* gradient,
 
 }  // namespace
 
-void lower_depthwise(NodeLowering& lowering, const ConvolutionSizes& sizes) {
-  const Epilogue epilogue = fuse_epilogue(lowering, lowering.has(2));
-  const int x = lowering.read(0), weights = lowering.read(1),
-            bias = lowering.has(2) ? lowering.read(2) : -1,
-            y = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_depthwise(UnitBuilder& unit, const ConvolutionSizes& sizes) {
+  const Epilogue epilogue = fuse_epilogue(unit, unit.has(2));
+  const int x = unit.read(0), weights = unit.read(1),
+            bias = unit.has(2) ? unit.read(2) : -1, y = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [sizes, epilogue, x = floats(at[x]), weights = floats(at[weights]),
             bias = bias < 0 ? nullptr : floats(at[bias]), y = floats(at[y])] {
       run_forward(sizes, epilogue, x, weights, bias, y);
@@ -143,11 +142,10 @@ void lower_depthwise(NodeLowering& lowering, const ConvolutionSizes& sizes) {
   });
 }
 
-void lower_depthwise_input_gradient(NodeLowering& lowering,
+void lower_depthwise_input_gradient(UnitBuilder& unit,
                                     const ConvolutionSizes& sizes) {
-  const int gradient = lowering.read(0), weights = lowering.read(1),
-            dx = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int gradient = unit.read(0), weights = unit.read(1), dx = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [sizes, gradient = floats(at[gradient]),
             weights = floats(at[weights]), dx = floats(at[dx])] {
       run_input_gradient(sizes, gradient, weights, dx);
@@ -155,14 +153,13 @@ void lower_depthwise_input_gradient(NodeLowering& lowering,
   });
 }
 
-void lower_depthwise_weights_gradient(NodeLowering& lowering,
+void lower_depthwise_weights_gradient(UnitBuilder& unit,
                                       const ConvolutionSizes& sizes) {
-  const int bias = fuse_bias_gradient(lowering);
-  const int gradient = lowering.read(0), x = lowering.read(1),
-            dw = lowering.write(0),
-            sums = lowering.scratch(sizes.groups * sizes.out * sizes.taps() *
-                                    sizeof(double));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int bias = fuse_bias_gradient(unit);
+  const int gradient = unit.read(0), x = unit.read(1), dw = unit.write(0),
+            sums = unit.scratch(sizes.groups * sizes.out * sizes.taps() *
+                                sizeof(double));
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [sizes, gradient = floats(at[gradient]), x = floats(at[x]),
             sums = typed<double>(at[sums]), dw = floats(at[dw]),
             db = bias < 0 ? nullptr : floats(at[bias])] {

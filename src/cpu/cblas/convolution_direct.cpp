@@ -206,27 +206,25 @@ struct DirectWeightsGradient {
   static constexpr std::int64_t kMaxSums = std::int64_t{1} << 24;
 };
 
-int scratch_floats(NodeLowering& lowering, std::int64_t count) {
-  return lowering.scratch(checked_bytes<float>(count, "scratch"));
+int scratch_floats(UnitBuilder& unit, std::int64_t count) {
+  return unit.scratch(checked_bytes<float>(count, "scratch"));
 }
 
 }  // namespace
 
-void lower_direct(NodeLowering& lowering, const ConvolutionSizes& sizes) {
-  emit_forward(lowering, DirectForward(sizes, PrimitiveThreads::count()));
+void lower_direct(UnitBuilder& unit, const ConvolutionSizes& sizes) {
+  emit_forward(unit, DirectForward(sizes, PrimitiveThreads::count()));
 }
 
-void lower_direct_input_gradient(NodeLowering& lowering,
+void lower_direct_input_gradient(UnitBuilder& unit,
                                  const ConvolutionSizes& sizes) {
   const DirectForward backward(direct::turned(sizes),
                                PrimitiveThreads::count());
-  const int gradient = lowering.read(0), weights = lowering.read(1),
-            dx = lowering.write(0),
-            filters = scratch_floats(lowering,
-                                     sizes.groups * sizes.out * sizes.depth()),
-            scratch =
-                lowering.scratch(backward.space.bytes(backward.num_workers));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int gradient = unit.read(0), weights = unit.read(1), dx = unit.write(0),
+            filters =
+                scratch_floats(unit, sizes.groups * sizes.out * sizes.depth()),
+            scratch = unit.scratch(backward.space.bytes(backward.num_workers));
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [sizes, backward, next = make_counter(),
             gradient = floats(at[gradient]), weights = floats(at[weights]),
             dx = floats(at[dx]), filters = floats(at[filters]),
@@ -237,17 +235,15 @@ void lower_direct_input_gradient(NodeLowering& lowering,
   });
 }
 
-void lower_direct_weights_gradient(NodeLowering& lowering,
+void lower_direct_weights_gradient(UnitBuilder& unit,
                                    const ConvolutionSizes& sizes) {
   const DirectWeightsGradient backward(sizes, PrimitiveThreads::count());
-  const int bias = fuse_bias_gradient(lowering);
-  const int gradient = lowering.read(0), x = lowering.read(1),
-            dw = lowering.write(0),
-            scratch =
-                lowering.scratch(backward.space.bytes(backward.num_parts)),
-            sums = scratch_floats(lowering,
-                                  backward.num_sums() * backward.num_parts);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int bias = fuse_bias_gradient(unit);
+  const int gradient = unit.read(0), x = unit.read(1), dw = unit.write(0),
+            scratch = unit.scratch(backward.space.bytes(backward.num_parts)),
+            sums =
+                scratch_floats(unit, backward.num_sums() * backward.num_parts);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [backward, gradient = floats(at[gradient]), x = floats(at[x]),
             dw = floats(at[dw]), db = bias < 0 ? nullptr : floats(at[bias]),
             scratch = floats(at[scratch]), sums = floats(at[sums])] {

@@ -13,14 +13,12 @@ namespace traingraph::cpu {
 /// The kernel of a convolution whose workers take tasks, with bias and
 /// activation. `Forward` has num_workers, space, epilogue and run().
 template <class Forward>
-void emit_forward(NodeLowering& lowering, Forward forward) {
-  forward.epilogue = fuse_epilogue(lowering, lowering.has(2));
-  const int x = lowering.read(0), weights = lowering.read(1),
-            bias = lowering.has(2) ? lowering.read(2) : -1,
-            y = lowering.write(0),
-            scratch =
-                lowering.scratch(forward.space.bytes(forward.num_workers));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void emit_forward(UnitBuilder& unit, Forward forward) {
+  forward.epilogue = fuse_epilogue(unit, unit.has(2));
+  const int x = unit.read(0), weights = unit.read(1),
+            bias = unit.has(2) ? unit.read(2) : -1, y = unit.write(0),
+            scratch = unit.scratch(forward.space.bytes(forward.num_workers));
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [forward, next = make_counter(), x = floats(at[x]),
             weights = floats(at[weights]),
             bias = bias < 0 ? nullptr : floats(at[bias]), y = floats(at[y]),

@@ -54,13 +54,13 @@ inline Curve curve_of(ActivationType type) {
 }
 
 /// Fuses the next activation if there is code for it.
-inline Epilogue fuse_epilogue(NodeLowering& lowering, bool has_bias) {
+inline Epilogue fuse_epilogue(UnitBuilder& unit, bool has_bias) {
   Epilogue epilogue{.has_bias = has_bias};
-  const ActivationAttrs* next = lowering.next_activation();
+  const ActivationAttrs* next = unit.fusion().next_activation();
   if (!has_curve(next)) return epilogue;
   epilogue.slope = next->a;
   epilogue.curve = curve_of(next->type);
-  lowering.fuse_activation();
+  unit.fusion().fuse_activation();
   return epilogue;
 }
 

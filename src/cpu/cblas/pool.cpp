@@ -197,13 +197,13 @@ std::size_t state_bytes(const PoolSizes& s) {
 
 /// Emits run(sizes, counts, places, input 0, result 0).
 template <class Run>
-void lower_average(NodeLowering& lowering, const PoolSizes& sizes,
+void lower_average(UnitBuilder& unit, const PoolSizes& sizes,
                    bool counts_padding, Run run) {
-  const int in = lowering.read(0), out = lowering.write(0);
+  const int in = unit.read(0), out = unit.write(0);
   const auto counts = std::make_shared<const std::vector<float>>(
       find_counts(sizes, counts_padding));
   const auto places = std::make_shared<const Places>(find_places(sizes));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [=, from = floats(at[in]), to = floats(at[out])] {
       run(sizes, counts->data(), *places, from, to);
     };
@@ -212,15 +212,14 @@ void lower_average(NodeLowering& lowering, const PoolSizes& sizes,
 
 }  // namespace
 
-void lower_max_pool_2d(NodeLowering& lowering) {
-  const PoolWindow window = window_of(lowering.attrs<Pool2dAttrs>());
-  if (!is_small(window)) return lower_max_pool_loop(lowering, window);
-  const PoolSizes sizes(window, lowering.input_shape(0),
-                        lowering.result_shape());
-  const int in = lowering.read(0), out = lowering.write(0),
-            state = lowering.write_opaque(1, state_bytes(sizes));
+void lower_max_pool_2d(UnitBuilder& unit) {
+  const PoolWindow window = window_of(unit.attrs<Pool2dAttrs>());
+  if (!is_small(window)) return lower_max_pool_loop(unit, window);
+  const PoolSizes sizes(window, unit.input_shape(0), unit.result_shape());
+  const int in = unit.read(0), out = unit.write(0),
+            state = unit.write_opaque(1, state_bytes(sizes));
   const auto places = std::make_shared<const Places>(find_places(sizes));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [sizes, places, x = floats(at[in]), y = floats(at[out]),
             state = typed<std::int32_t>(at[state])] {
       max_pool(sizes, *places, x, y, state);
@@ -228,14 +227,13 @@ void lower_max_pool_2d(NodeLowering& lowering) {
   });
 }
 
-void lower_max_pool_2d_gradient(NodeLowering& lowering) {
-  const PoolSizes sizes(window_of(lowering.attrs<Pool2dAttrs>()),
-                        lowering.result_shape(), lowering.input_shape(0));
-  const int in = lowering.read(0);
-  const int state =
-      lowering.read_opaque(2, OpKind::MaxPool2d, state_bytes(sizes));
-  const int out = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_max_pool_2d_gradient(UnitBuilder& unit) {
+  const PoolSizes sizes(window_of(unit.attrs<Pool2dAttrs>()),
+                        unit.result_shape(), unit.input_shape(0));
+  const int in = unit.read(0);
+  const int state = unit.read_opaque(2, OpKind::MaxPool2d, state_bytes(sizes));
+  const int out = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [sizes, gradient = floats(at[in]), dx = floats(at[out]),
             state = typed<std::int32_t>(at[state])] {
       max_pool_gradient(sizes, gradient, state, dx);
@@ -243,30 +241,28 @@ void lower_max_pool_2d_gradient(NodeLowering& lowering) {
   });
 }
 
-void lower_average_pool_2d(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<AveragePool2dAttrs>();
+void lower_average_pool_2d(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<AveragePool2dAttrs>();
   const PoolWindow window = window_of(attrs);
   const bool counts_padding = attrs.count_includes_padding;
   if (!is_small(window)) {
-    return lower_average_pool_loop(lowering, window, counts_padding);
+    return lower_average_pool_loop(unit, window, counts_padding);
   }
-  lower_average(
-      lowering,
-      PoolSizes(window, lowering.input_shape(0), lowering.result_shape()),
-      counts_padding, average_pool);
+  lower_average(unit,
+                PoolSizes(window, unit.input_shape(0), unit.result_shape()),
+                counts_padding, average_pool);
 }
 
-void lower_average_pool_2d_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<AveragePool2dGradientAttrs>();
+void lower_average_pool_2d_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<AveragePool2dGradientAttrs>();
   const PoolWindow window = window_of(attrs);
   const bool counts_padding = attrs.count_includes_padding;
   if (!is_small(window)) {
-    return lower_average_pool_gradient_loop(lowering, window, counts_padding);
+    return lower_average_pool_gradient_loop(unit, window, counts_padding);
   }
-  lower_average(
-      lowering,
-      PoolSizes(window, lowering.result_shape(), lowering.input_shape(0)),
-      counts_padding, average_pool_gradient);
+  lower_average(unit,
+                PoolSizes(window, unit.result_shape(), unit.input_shape(0)),
+                counts_padding, average_pool_gradient);
 }
 
 }  // namespace traingraph::cpu

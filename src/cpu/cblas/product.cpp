@@ -93,33 +93,33 @@ constexpr double kWorthAThread = 1 << 18;
 
 }  // namespace
 
-bool fuses_next_activation(const NodeLowering& lowering) {
-  return has_curve(lowering.next_activation());
+bool fuses_next_activation(UnitBuilder& unit) {
+  return has_curve(unit.fusion().next_activation());
 }
 
-void lower_product(NodeLowering& lowering, const ProductOperands& operands) {
+void lower_product(UnitBuilder& unit, const ProductOperands& operands) {
   const MatrixView x = last_matrix(operands.x), y = last_matrix(operands.y),
                    z = last_matrix(operands.z);
   const ProductSize size{z.rows, z.columns, x.columns};
-  const bool has_bias = lowering.has(2);
+  const bool has_bias = unit.has(2);
   Stack stack(operands);
   const int threads = stack.count() == 1 ? PrimitiveThreads::count() : 1;
-  const Epilogue epilogue = fuse_epilogue(lowering, has_bias);
+  const Epilogue epilogue = fuse_epilogue(unit, has_bias);
   Plan plan{.product = TiledProduct(size, threads, !epilogue.is_empty()),
             .stack = std::move(stack),
-            .x = describe_for_blas(lowering, x),
-            .y = describe_for_blas(lowering, y),
-            .z_row = describe_for_blas(lowering, z).row,
-            .alpha = lowering.attrs<MatMulAttrs>().alpha,
+            .x = describe_for_blas(unit, x),
+            .y = describe_for_blas(unit, y),
+            .z_row = describe_for_blas(unit, z).row,
+            .alpha = unit.attrs<MatMulAttrs>().alpha,
             .epilogue = epilogue};
   const double multiplications = static_cast<double>(size.rows) *
                                  static_cast<double>(size.columns) *
                                  static_cast<double>(size.depth);
   plan.grain =
       static_cast<std::int64_t>(std::max(1.0, kWorthAThread / multiplications));
-  const int left = lowering.read(0), right = lowering.read(1),
-            bias = has_bias ? lowering.read(2) : -1, to = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int left = unit.read(0), right = unit.read(1),
+            bias = has_bias ? unit.read(2) : -1, to = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [plan, x = floats(at[left]), y = floats(at[right]),
             bias = bias < 0 ? nullptr : floats(at[bias]),
             z = floats(at[to])] { plan.run(x, y, bias, z); };

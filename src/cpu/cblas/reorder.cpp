@@ -75,7 +75,7 @@ int dense_axis(const Layout& layout) {
 
 template <class T>
 KernelFactory bind_transposition(const Transposition& copy) {
-  return [copy](std::span<std::byte* const> at) -> BoundKernel {
+  return [copy](BindContext& at) -> BoundKernel {
     return [copy, from = typed<T>(at[0]), to = typed<T>(at[1])] {
       copy.run<T>(from, to);
     };
@@ -108,7 +108,7 @@ Reorder make_reorder(const Layout& from, const Layout& to) {
   }
   const StridedCopy copy(as_shape(to.sizes()), as_shape(from.strides()),
                          as_shape(to.strides()), element_bytes);
-  return {[copy](std::span<std::byte* const> at) -> BoundKernel {
+  return {[copy](BindContext& at) -> BoundKernel {
     return [copy, from = at[0], to = at[1]] { copy(from, to); };
   }};
 }

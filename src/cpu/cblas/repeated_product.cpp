@@ -30,13 +30,13 @@ class BoundSgemm final : public BoundProduct {
 
 class Sgemm final : public EngineProduct {
  public:
-  Sgemm(const NodeLowering& lowering, const MatrixView& x, const MatrixView& y)
+  Sgemm(const UnitBuilder& unit, const MatrixView& x, const MatrixView& y)
       : product_({x.rows, y.columns, x.columns}, PrimitiveThreads::count(),
                  /*has_epilogue=*/false),
-        x_(describe_for_blas(lowering, x)),
-        y_(describe_for_blas(lowering, y)) {}
-  std::shared_ptr<BoundProduct> bind(std::span<std::byte* const> /*at*/,
-                                     std::byte* x, std::byte* y,
+        x_(describe_for_blas(unit, x)),
+        y_(describe_for_blas(unit, y)) {}
+  std::shared_ptr<BoundProduct> bind(BindContext& /*at*/, std::byte* x,
+                                     std::byte* y,
                                      std::byte* z) const override {
     BlasOperand left = x_, right = y_;
     left.data = floats(x);
@@ -103,15 +103,15 @@ class BoundPacked final : public BoundProduct {
 
 class Packed final : public EngineProduct {
  public:
-  Packed(NodeLowering& lowering, const MatrixView& x, const MatrixView& y)
+  Packed(UnitBuilder& unit, const MatrixView& x, const MatrixView& y)
       : x_(x),
         y_(y),
         size_{x.rows, y.columns, x.columns},
         num_threads_(PrimitiveThreads::count()),
-        packed_(lowering.scratch(
+        packed_(unit.scratch(
             checked_bytes<float>(packed_floats(size_), "scratch"))) {}
-  std::shared_ptr<BoundProduct> bind(std::span<std::byte* const> at,
-                                     std::byte* x, std::byte* y,
+  std::shared_ptr<BoundProduct> bind(BindContext& at, std::byte* x,
+                                     std::byte* y,
                                      std::byte* z) const override {
     return std::make_shared<BoundPacked>(size_, num_threads_, x_, y_, floats(x),
                                          floats(y), floats(at[packed_]),
@@ -130,21 +130,21 @@ constexpr std::int64_t kMaxPackedRows = 128;
 
 }  // namespace
 
-std::shared_ptr<const EngineProduct> make_engine_product(NodeLowering& lowering,
+std::shared_ptr<const EngineProduct> make_engine_product(UnitBuilder& unit,
                                                          const MatrixView& x,
                                                          const MatrixView& y,
                                                          DataType type,
                                                          ProductUse use) {
   if (type != DataType::Float32) {
-    throw InternalError(ErrorInfo{.op = lowering.node().op->name,
-                                  .node = lowering.node().name,
+    throw InternalError(ErrorInfo{.op = unit.node().op->name,
+                                  .node = unit.node().name,
                                   .what = "a CBLAS multiplies float32 alone",
                                   .got = std::string(to_string(type))});
   }
   if (use == ProductUse::Repeated && x.rows <= kMaxPackedRows) {
-    return std::make_shared<const Packed>(lowering, x, y);
+    return std::make_shared<const Packed>(unit, x, y);
   }
-  return std::make_shared<const Sgemm>(lowering, x, y);
+  return std::make_shared<const Sgemm>(unit, x, y);
 }
 
 }  // namespace traingraph::cpu

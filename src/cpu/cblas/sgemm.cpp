@@ -43,8 +43,7 @@ constexpr std::int64_t kMaxStep = std::numeric_limits<int>::max();
 
 }  // namespace
 
-BlasOperand describe_for_blas(const NodeLowering& lowering,
-                              const MatrixView& m) {
+BlasOperand describe_for_blas(const UnitBuilder& unit, const MatrixView& m) {
   require_right_products();
   prepare_blas(PrimitiveThreads::count());
   BlasOperand operand;
@@ -59,8 +58,8 @@ BlasOperand describe_for_blas(const NodeLowering& lowering,
   const std::int64_t least = operand.is_transposed ? m.rows : m.columns;
   if (operand.row < least || operand.row > kMaxStep) {
     throw UnsupportedError(ErrorInfo{
-        .op = lowering.node().op->name,
-        .node = lowering.node().name,
+        .op = unit.node().op->name,
+        .node = unit.node().name,
         .what = "a CBLAS takes no matrix with these steps",
         .expected = "rows or columns without gaps, at most " +
                     std::to_string(kMaxStep) + " apart",

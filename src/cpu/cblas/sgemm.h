@@ -33,7 +33,7 @@ void require_right_products();
 /// How a matrix is described to the CBLAS, which is prepared for it; its
 /// address is set when bound. Throws UnsupportedError where neither rows nor
 /// columns are dense, or steps are longer than the CBLAS counts.
-BlasOperand describe_for_blas(const NodeLowering& lowering,
+BlasOperand describe_for_blas(const UnitBuilder& unit,
                               const MatrixView& matrix);
 
 /// z = alpha x y, or z += alpha x y when it `adds`; rows of z are `z_row`

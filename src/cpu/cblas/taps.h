@@ -10,7 +10,7 @@
 namespace traingraph::cpu {
 
 /// Rounds towards infinity, also for a negative `a`.
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a >= 0 ? (a + b - 1) / b : -(-a / b);
 }
 
@@ -23,8 +23,8 @@ struct Tap {
       std::int64_t out)
       : stride(stride),
         offset(offset),
-        begin(std::clamp<std::int64_t>(divide_up(-offset, stride), 0, out)),
-        end(std::clamp<std::int64_t>(divide_up(size - offset, stride), begin,
+        begin(std::clamp<std::int64_t>(ceil_div(-offset, stride), 0, out)),
+        end(std::clamp<std::int64_t>(ceil_div(size - offset, stride), begin,
                                      out)) {}
 };
 

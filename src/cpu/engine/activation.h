@@ -8,11 +8,11 @@
 namespace traingraph::cpu {
 
 /// Lowers an activation node in float32.
-bool lower_engine_activation(NodeLowering& lowering);
+bool lower_engine_activation(UnitBuilder& unit);
 /// Lowers an activation's gradient in float32; input 1 is the activation's
 /// result where the node reads that (reads_activated()).
-bool lower_engine_activation_gradient(NodeLowering& lowering);
+bool lower_engine_activation_gradient(UnitBuilder& unit);
 /// result 0 = tanh(input 0), in float32.
-bool lower_engine_tanh(NodeLowering& lowering);
+bool lower_engine_tanh(UnitBuilder& unit);
 
 }  // namespace traingraph::cpu

@@ -23,10 +23,10 @@ struct ProductOperands {
 };
 
 /// Would the engine compute the next activation along with this product?
-bool fuses_next_activation(const NodeLowering& lowering);
+bool fuses_next_activation(UnitBuilder& unit);
 /// The product of a MatMul node, with alpha, bias, and the next activation
 /// where it is fused.
-void lower_product(NodeLowering& lowering, const ProductOperands& operands);
+void lower_product(UnitBuilder& unit, const ProductOperands& operands);
 
 /// A matrix in memory: element (i, j) is at i * row + j * column.
 struct MatrixView {
@@ -63,8 +63,8 @@ class EngineProduct {
   EngineProduct(const EngineProduct&) = delete;
   EngineProduct& operator=(const EngineProduct&) = delete;
 
-  virtual std::shared_ptr<BoundProduct> bind(std::span<std::byte* const> at,
-                                             std::byte* x, std::byte* y,
+  virtual std::shared_ptr<BoundProduct> bind(BindContext& at, std::byte* x,
+                                             std::byte* y,
                                              std::byte* z) const = 0;
 };
 
@@ -74,7 +74,7 @@ enum class ProductUse { Once, Repeated };
 /// z = x y, of `type`, for the threads that there are now (PrimitiveThreads). z
 /// is row-major; of float32 for repeated products, else of `type`. Asks for
 /// scratch memory.
-std::shared_ptr<const EngineProduct> make_engine_product(NodeLowering& lowering,
+std::shared_ptr<const EngineProduct> make_engine_product(UnitBuilder& unit,
                                                          const MatrixView& x,
                                                          const MatrixView& y,
                                                          DataType type,

@@ -24,7 +24,7 @@ struct Convolution {
   dnnl::primitive_attr attr;
 
   template <class Attrs>
-  Convolution(const NodeLowering& lowering, const Attrs& attrs,
+  Convolution(const UnitBuilder& unit, const Attrs& attrs,
               const TensorDescriptor& x_desc, const TensorDescriptor& w_desc,
               const TensorDescriptor& y_desc)
       : x(any(to_sizes(x_desc.shape), x_desc.data_type)),
@@ -38,7 +38,7 @@ struct Convolution {
         attr(has_idle_parts(window_of(attrs, w_desc.shape),
                             {x_desc.shape[2], x_desc.shape[3]})
                  ? user_scratchpad()  // as in CpuTarget::computes()
-                 : product_attributes(lowering)) {}
+                 : product_attributes(unit)) {}
 
   /// `bias` may be empty.
   Forward forward(const memory::desc& bias, const dnnl::primitive_attr& with,
@@ -114,54 +114,53 @@ BackwardData choose_backward_data(const Convolution& convolution,
 
 }  // namespace
 
-void lower_convolution_2d(NodeLowering& lowering) {
-  if (lowering.has_next_cast()) lowering.fuse_cast();
-  const Convolution convolution(lowering, lowering.attrs<Convolution2dAttrs>(),
-                                lowering.input_desc(0), lowering.input_desc(1),
-                                lowering.result_desc());
+void lower_convolution_2d(UnitBuilder& unit) {
+  if (unit.fusion().has_next_cast()) unit.fusion().fuse_cast();
+  const Convolution convolution(unit, unit.attrs<Convolution2dAttrs>(),
+                                unit.input_desc(0), unit.input_desc(1),
+                                unit.result_desc());
   const memory::desc bias =
-      lowering.has(2) ? to_desc(lowering.plain(lowering.input_desc(2)))
-                      : memory::desc();
+      unit.has(2) ? to_desc(unit.plain(unit.input_desc(2))) : memory::desc();
   const Forward primitive = describe_fused(
-      lowering, convolution.attr, [&](const auto& attr, bool allow_empty) {
+      unit, convolution.attr, [&](const auto& attr, bool allow_empty) {
         return convolution.forward(bias, attr, allow_empty);
       });
   std::vector<PrimitiveArg> args{
       {DNNL_ARG_SRC, primitive.src_desc(),
-       lowering.read(0, to_layout(primitive.src_desc()))},
+       unit.read(0, to_layout(primitive.src_desc()))},
       {DNNL_ARG_WEIGHTS, primitive.weights_desc(),
-       lowering.read(1, to_layout(primitive.weights_desc()))}};
-  if (lowering.has(2)) {
-    args.push_back({DNNL_ARG_BIAS, bias, lowering.read(2)});
+       unit.read(1, to_layout(primitive.weights_desc()))}};
+  if (unit.has(2)) {
+    args.push_back({DNNL_ARG_BIAS, bias, unit.read(2)});
   }
   args.push_back({DNNL_ARG_DST, primitive.dst_desc(),
-                  lowering.write(0, to_layout(primitive.dst_desc()))});
-  emit_primitive(lowering, primitive, std::move(args));
+                  unit.write(0, to_layout(primitive.dst_desc()))});
+  emit_primitive(unit, primitive, std::move(args));
 }
 
-void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<Convolution2dGradientAttrs>();
-  const Convolution convolution(lowering, attrs, lowering.result_desc(),
-                                lowering.input_desc(1), lowering.input_desc(0));
+void lower_convolution_2d_input_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<Convolution2dGradientAttrs>();
+  const Convolution convolution(unit, attrs, unit.result_desc(),
+                                unit.input_desc(1), unit.input_desc(0));
   const BackwardData primitive =
-      choose_backward_data(convolution, to_desc(lowering.layout(0)));
+      choose_backward_data(convolution, to_desc(unit.layout(0)));
   const memory::desc gradient = primitive.diff_dst_desc(),
                      weights = primitive.weights_desc(),
                      dx = primitive.diff_src_desc();
   emit_primitive(
-      lowering, primitive,
-      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
-       {DNNL_ARG_WEIGHTS, weights, lowering.read(1, to_layout(weights))},
-       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, to_layout(dx))}});
+      unit, primitive,
+      {{DNNL_ARG_DIFF_DST, gradient, unit.read(0, to_layout(gradient))},
+       {DNNL_ARG_WEIGHTS, weights, unit.read(1, to_layout(weights))},
+       {DNNL_ARG_DIFF_SRC, dx, unit.write(0, to_layout(dx))}});
 }
 
-void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
-  if (lowering.has_next_cast()) lowering.fuse_cast();
-  const auto& attrs = lowering.attrs<Convolution2dGradientAttrs>();
-  const Convolution convolution(lowering, attrs, lowering.input_desc(1),
-                                lowering.result_desc(), lowering.input_desc(0));
-  const auto bias_gradient = lowering.write_bias_gradient();
-  const std::int64_t channels = lowering.input_shape(0)[1];
+void lower_convolution_2d_weights_gradient(UnitBuilder& unit) {
+  if (unit.fusion().has_next_cast()) unit.fusion().fuse_cast();
+  const auto& attrs = unit.attrs<Convolution2dGradientAttrs>();
+  const Convolution convolution(unit, attrs, unit.input_desc(1),
+                                unit.result_desc(), unit.input_desc(0));
+  const auto bias_gradient = unit.fusion().write_bias_gradient();
+  const std::int64_t channels = unit.input_shape(0)[1];
   const memory::desc bias =
       bias_gradient
           ? memory::desc({channels}, to_dnnl(bias_gradient->data_type),
@@ -172,13 +171,13 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
                      x = primitive.src_desc(),
                      dw = primitive.diff_weights_desc();
   std::vector<PrimitiveArg> args{
-      {DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
-      {DNNL_ARG_SRC, x, lowering.read(1, to_layout(x))},
-      {DNNL_ARG_DIFF_WEIGHTS, dw, lowering.write(0, to_layout(dw))}};
+      {DNNL_ARG_DIFF_DST, gradient, unit.read(0, to_layout(gradient))},
+      {DNNL_ARG_SRC, x, unit.read(1, to_layout(x))},
+      {DNNL_ARG_DIFF_WEIGHTS, dw, unit.write(0, to_layout(dw))}};
   if (bias_gradient) {
     args.push_back({DNNL_ARG_DIFF_BIAS, bias, bias_gradient->arg});
   }
-  emit_primitive(lowering, primitive, std::move(args));
+  emit_primitive(unit, primitive, std::move(args));
 }
 
 }  // namespace traingraph::cpu

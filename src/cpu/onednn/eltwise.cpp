@@ -85,37 +85,37 @@ struct EltwiseDraft {
   int x, y;
   KernelFactory bind;
 };
-EltwiseDraft draft_eltwise(NodeLowering& lowering, Eltwise f) {
+EltwiseDraft draft_eltwise(UnitBuilder& unit, Eltwise f) {
   // oneDNN falls back to slow code for the others on padded layouts.
-  const Layout layout = loop_layout(lowering, 0, keeps_zero(f.algorithm));
+  const Layout layout = loop_layout(unit, 0, keeps_zero(f.algorithm));
   const memory::desc desc = to_desc(layout);
   const auto primitive = describe_forward(f, desc);
-  const int x = lowering.read(0, layout), y = lowering.write(0, layout);
-  lowering.may_run_in_place(0, 0);
+  const int x = unit.read(0, layout), y = unit.write(0, layout);
+  unit.may_run_in_place(0, 0);
   std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, desc, x},
                                  {DNNL_ARG_DST, desc, y}};
-  add_scratchpad(lowering, primitive, args);
+  add_scratchpad(unit, primitive, args);
   return {layout, x, y, bind_primitive(primitive, std::move(args))};
 }
 
 /// result 0 = f(input 0).
-void lower_eltwise(NodeLowering& lowering, Eltwise f) {
-  lowering.emit(draft_eltwise(lowering, f).bind);
+void lower_eltwise(UnitBuilder& unit, Eltwise f) {
+  emit(unit, draft_eltwise(unit, f).bind);
 }
 
 /// result 0 = input 0 * f'(input 1); or f' as a function of f(x), where input 1
 /// is that.
-void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
-  const Layout layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
+void lower_eltwise_gradient(UnitBuilder& unit, Eltwise f) {
+  const Layout layout = common_layout(unit, 1, 0, /*keeps_zero=*/true);
   const memory::desc desc = to_desc(layout);
   const eltwise_backward::primitive_desc primitive(
       engine(), f.algorithm, desc, desc, desc, f.alpha, f.beta,
       describe_forward(f, desc), user_scratchpad());
-  const int gradient = lowering.read(0, layout), x = lowering.read(1, layout);
-  const int dx = lowering.write(0, layout);
-  lowering.may_run_in_place(0, 0);
+  const int gradient = unit.read(0, layout), x = unit.read(1, layout);
+  const int dx = unit.write(0, layout);
+  unit.may_run_in_place(0, 0);
   emit_primitive(
-      lowering, primitive,
+      unit, primitive,
       {{DNNL_ARG_DIFF_DST, desc, gradient},
        {reads_result(f.algorithm) ? DNNL_ARG_DST : DNNL_ARG_SRC, desc, x},
        {DNNL_ARG_DIFF_SRC, desc, dx}});
@@ -124,37 +124,37 @@ void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
 /// oneDNN's function, but `own` everywhere when a NaN or an infinity is among
 /// the elements.
 template <class F>
-void lower_eltwise_of_finite(NodeLowering& lowering, Eltwise f, F own) {
-  const EltwiseDraft draft = draft_eltwise(lowering, f);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    lowering.emit([=, n = num_elements(draft.layout)](
-                      std::span<std::byte* const> at) -> BoundKernel {
-      return [own, n, run = draft.bind(at), x = typed<T>(at[draft.x]),
-              y = typed<T>(at[draft.y])] {
-        if (is_finite(x, n)) return run();
-        map_floats(n, kCostlyGrain, x, y, own);
-      };
-    });
+void lower_eltwise_of_finite(UnitBuilder& unit, Eltwise f, F own) {
+  const EltwiseDraft draft = draft_eltwise(unit, f);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    emit(unit,
+         [=, n = num_elements(draft.layout)](BindContext& at) -> BoundKernel {
+           return [own, n, run = draft.bind(at), x = typed<T>(at[draft.x]),
+                   y = typed<T>(at[draft.y])] {
+             if (is_finite(x, n)) return run();
+             map_floats(n, kCostlyGrain, x, y, own);
+           };
+         });
   });
 }
 
 /// oneDNN's function, with our own for what it gets wrong: its GELU of infinity
 /// is NaN.
-void lower_corrected(NodeLowering& lowering, Eltwise f, ActivationType type) {
+void lower_corrected(UnitBuilder& unit, Eltwise f, ActivationType type) {
   const auto lower = [&](auto function) {
-    lower_eltwise_of_finite(lowering, f,
+    lower_eltwise_of_finite(unit, f,
                             [=](float x) { return function.value(x); });
   };
   if (type == GELU) return lower(GeluMap{});
   if (type == GELUTanh) return lower(GeluTanhMap{});
-  lower_eltwise(lowering, f);
+  lower_eltwise(unit, f);
 }
 
 }  // namespace
 
-std::optional<Eltwise> find_next_post_op(const NodeLowering& lowering) {
-  const ActivationAttrs* activation = lowering.next_activation();
+std::optional<Eltwise> find_next_post_op(UnitBuilder& unit) {
+  const ActivationAttrs* activation = unit.fusion().next_activation();
   if (activation == nullptr || !has_avx2()) return {};
   return find_post_op(*activation);
 }
@@ -172,29 +172,29 @@ std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs) {
   return find_eltwise(attrs);
 }
 
-bool lower_engine_activation(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<ActivationAttrs>();
+bool lower_engine_activation(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<ActivationAttrs>();
   // oneDNN's logistic loses digits far from 0 with SSE.
   const auto f = attrs.type == Sigmoid ? std::nullopt : find_eltwise(attrs);
   if (!f) return false;
-  lower_corrected(lowering, *f, attrs.type);
+  lower_corrected(unit, *f, attrs.type);
   return true;
 }
 
-bool lower_engine_activation_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<ActivationAttrs>();
-  const bool reads_result = lowering.reads_activated(1);
+bool lower_engine_activation_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<ActivationAttrs>();
+  const bool reads_result = unit.fusion().reads_activated(1);
   // The result gives only y (1 - y) and 1 - y^2; our loops have better from x.
   const bool is_curve = attrs.type == Tanh || attrs.type == Sigmoid;
   if (is_curve && !reads_result) return false;
   const auto f =
       reads_result ? find_eltwise_of_result(attrs) : find_eltwise(attrs);
-  if (f) lower_eltwise_gradient(lowering, *f);
+  if (f) lower_eltwise_gradient(unit, *f);
   return f.has_value();
 }
 
-bool lower_engine_tanh(NodeLowering& lowering) {
-  lower_eltwise(lowering, {algorithm::eltwise_tanh});
+bool lower_engine_tanh(UnitBuilder& unit) {
+  lower_eltwise(unit, {algorithm::eltwise_tanh});
   return true;
 }
 

@@ -21,7 +21,7 @@ struct Eltwise {
 std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs);
 /// The next activation as a post-op; empty where there is none, or oneDNN's
 /// code for SSE would lose a NaN.
-std::optional<Eltwise> find_next_post_op(const NodeLowering& lowering);
+std::optional<Eltwise> find_next_post_op(UnitBuilder& unit);
 
 template <class Primitive>
 struct WithPostOp {
@@ -50,11 +50,10 @@ auto describe_with(const std::optional<Eltwise>& f,
 
 /// describe_with() the next activation, which is then computed by this unit.
 template <class Describe>
-auto describe_fused(NodeLowering& lowering, const dnnl::primitive_attr& attr,
+auto describe_fused(UnitBuilder& unit, const dnnl::primitive_attr& attr,
                     Describe describe) {
-  const auto result =
-      describe_with(find_next_post_op(lowering), attr, describe);
-  if (result.is_fused) lowering.fuse_activation();
+  const auto result = describe_with(find_next_post_op(unit), attr, describe);
+  if (result.is_fused) unit.fusion().fuse_activation();
   return result.primitive;
 }
 

@@ -82,119 +82,117 @@ algorithm average(bool counts_padding) {
                         : algorithm::pooling_avg_exclude_padding;
 }
 
-void emit_average(NodeLowering& lowering, const Forward& primitive) {
+void emit_average(UnitBuilder& unit, const Forward& primitive) {
   const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
-  emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_SRC, x, lowering.read(0, to_layout(x))},
-                  {DNNL_ARG_DST, y, lowering.write(0, to_layout(y))}});
+  emit_primitive(unit, primitive,
+                 {{DNNL_ARG_SRC, x, unit.read(0, to_layout(x))},
+                  {DNNL_ARG_DST, y, unit.write(0, to_layout(y))}});
 }
 
 /// The state, if a node reads it, holds the index of the largest sample of each
 /// window.
-void emit_max(NodeLowering& lowering, const Forward& primitive,
+void emit_max(UnitBuilder& unit, const Forward& primitive,
               const PoolWindow& window, bool has_state) {
   const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
-  const int in = lowering.read(0, to_layout(x)),
-            out = lowering.write(0, to_layout(y));
+  const int in = unit.read(0, to_layout(x)), out = unit.write(0, to_layout(y));
   std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x, in}, {DNNL_ARG_DST, y, out}};
   int taps = -1;
   std::size_t tap_bytes = 1;
   if (has_state) {
     const memory::desc state = primitive.workspace_desc();
-    taps = lowering.write_opaque(1, state.get_size(), to_layout(x));
+    taps = unit.write_opaque(1, state.get_size(), to_layout(x));
     args.push_back({DNNL_ARG_WORKSPACE, state, taps});
     tap_bytes = state.get_data_type() == memory::data_type::u8 ? 1 : 4;
   }
-  add_scratchpad(lowering, primitive, args);
-  lowering.emit([=,
-                 correct = correct_max_pool(lowering, window, to_layout(x),
-                                            to_layout(y), tap_bytes),
-                 bind = bind_primitive(primitive, std::move(args))](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [correct, run = bind(at), x = at[in], y = at[out],
-            taps = taps < 0 ? nullptr : at[taps]] {
-      run();
-      correct(x, y, taps);
-    };
-  });
+  add_scratchpad(unit, primitive, args);
+  emit(unit,
+       [=,
+        correct = correct_max_pool(unit, window, to_layout(x), to_layout(y),
+                                   tap_bytes),
+        bind = bind_primitive(primitive, std::move(args))](
+           BindContext& at) -> BoundKernel {
+         return [correct, run = bind(at), x = at[in], y = at[out],
+                 taps = taps < 0 ? nullptr : at[taps]] {
+           run();
+           correct(x, y, taps);
+         };
+       });
 }
 
 }  // namespace
 
-void lower_max_pool_2d(NodeLowering& lowering) {
-  const PoolWindow window = window_of(lowering.attrs<Pool2dAttrs>());
-  const bool has_state = lowering.is_used(1);
+void lower_max_pool_2d(UnitBuilder& unit) {
+  const PoolWindow window = window_of(unit.attrs<Pool2dAttrs>());
+  const bool has_state = unit.is_used(1);
   const Forward primitive =
       Pooling(algorithm::pooling_max, window)
-          .forward(to_desc(lowering.layout(0)),
-                   any_layout(lowering.result_desc()),
+          .forward(to_desc(unit.layout(0)), any_layout(unit.result_desc()),
                    has_state ? prop_kind::forward_training
                              : prop_kind::forward_inference);
-  if (!primitive) return lower_max_pool_loop(lowering, window);
-  emit_max(lowering, primitive, window, has_state);
+  if (!primitive) return lower_max_pool_loop(unit, window);
+  emit_max(unit, primitive, window, has_state);
 }
 
-void lower_max_pool_2d_gradient(NodeLowering& lowering) {
-  const PoolWindow window = window_of(lowering.attrs<Pool2dAttrs>());
+void lower_max_pool_2d_gradient(UnitBuilder& unit) {
+  const PoolWindow window = window_of(unit.attrs<Pool2dAttrs>());
   // The state is oneDNN's workspace if its forward noted the layout of x.
-  const Layout noted = lowering.opaque_layout(2);
-  if (noted.empty()) return lower_max_pool_gradient_loop(lowering);
+  const Layout noted = unit.opaque_layout(2);
+  if (noted.empty()) return lower_max_pool_gradient_loop(unit);
   const memory::desc dx = to_desc(noted);
-  if (noted.sizes() != to_sizes(lowering.result_shape())) {
-    throw InternalError(ErrorInfo{.op = lowering.node().op->name,
-                                  .node = lowering.node().name,
+  if (noted.sizes() != to_sizes(unit.result_shape())) {
+    throw InternalError(ErrorInfo{.op = unit.node().op->name,
+                                  .node = unit.node().name,
                                   .what = "the state is of another image"});
   }
   const Pooling pooling(algorithm::pooling_max, window);
-  const Forward forward = pooling.forward(
-      dx, any_layout(lowering.input_desc(0)), prop_kind::forward_training);
+  const Forward forward = pooling.forward(dx, any_layout(unit.input_desc(0)),
+                                          prop_kind::forward_training);
   const memory::desc gradient = forward.dst_desc();
   const Backward primitive = pooling.backward(dx, gradient, forward);
   const memory::desc state = primitive.workspace_desc();
   emit_primitive(
-      lowering, primitive,
-      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
+      unit, primitive,
+      {{DNNL_ARG_DIFF_DST, gradient, unit.read(0, to_layout(gradient))},
        {DNNL_ARG_WORKSPACE, state,
-        lowering.read_opaque(2, OpKind::MaxPool2d, state.get_size())},
-       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, to_layout(dx))}});
+        unit.read_opaque(2, OpKind::MaxPool2d, state.get_size())},
+       {DNNL_ARG_DIFF_SRC, dx, unit.write(0, to_layout(dx))}});
 }
 
-void lower_average_pool_2d(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<AveragePool2dAttrs>();
+void lower_average_pool_2d(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<AveragePool2dAttrs>();
   const PoolWindow window = window_of(attrs);
   const Pooling pooling(average(attrs.count_includes_padding), window);
   Forward primitive;
   if (!is_long_sum(window)) {
-    primitive = pooling.forward(to_desc(lowering.layout(0)),
-                                any_layout(lowering.result_desc()),
-                                prop_kind::forward_inference);
+    primitive =
+        pooling.forward(to_desc(unit.layout(0)), any_layout(unit.result_desc()),
+                        prop_kind::forward_inference);
   }
   if (!primitive) {
-    return lower_average_pool_loop(lowering, window,
-                                   attrs.count_includes_padding);
+    return lower_average_pool_loop(unit, window, attrs.count_includes_padding);
   }
-  emit_average(lowering, primitive);
+  emit_average(unit, primitive);
 }
 
-void lower_average_pool_2d_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<AveragePool2dGradientAttrs>();
+void lower_average_pool_2d_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<AveragePool2dGradientAttrs>();
   const PoolWindow window = window_of(attrs);
   const Pooling pooling(average(attrs.count_includes_padding), window);
   const memory::desc dx =
-      to_desc(layout_like(lowering.layout(0), lowering.result_desc()));
-  const Forward forward = pooling.forward(
-      dx, any_layout(lowering.input_desc(0)), prop_kind::forward_training);
+      to_desc(layout_like(unit.layout(0), unit.result_desc()));
+  const Forward forward = pooling.forward(dx, any_layout(unit.input_desc(0)),
+                                          prop_kind::forward_training);
   const Backward primitive =
       forward ? pooling.backward(dx, forward.dst_desc(), forward) : Backward();
   if (!primitive) {
-    return lower_average_pool_gradient_loop(lowering, window,
+    return lower_average_pool_gradient_loop(unit, window,
                                             attrs.count_includes_padding);
   }
   const memory::desc gradient = primitive.diff_dst_desc();
   emit_primitive(
-      lowering, primitive,
-      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
-       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, to_layout(dx))}});
+      unit, primitive,
+      {{DNNL_ARG_DIFF_DST, gradient, unit.read(0, to_layout(gradient))},
+       {DNNL_ARG_DIFF_SRC, dx, unit.write(0, to_layout(dx))}});
 }
 
 }  // namespace traingraph::cpu

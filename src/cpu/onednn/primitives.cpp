@@ -7,9 +7,9 @@
 
 namespace traingraph::cpu {
 
-dnnl::primitive_attr product_attributes(const NodeLowering& lowering) {
+dnnl::primitive_attr product_attributes(const UnitBuilder& unit) {
   dnnl::primitive_attr attr = user_scratchpad();
-  if (lowering.rounds_operands()) {
+  if (unit.rounds_operands()) {
     attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
   }
   return attr;
@@ -18,8 +18,7 @@ dnnl::primitive_attr product_attributes(const NodeLowering& lowering) {
 KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
                              std::vector<PrimitiveArg> args) {
   return [primitive = dnnl::primitive(primitive.get()), args = std::move(args),
-          num_threads = PrimitiveThreads::count()](
-             std::span<std::byte* const> addresses) {
+          num_threads = PrimitiveThreads::count()](BindContext& addresses) {
     std::vector<BoundPrimitive::Arg> bound;
     bound.reserve(args.size());
     for (const PrimitiveArg& arg : args) {
@@ -29,20 +28,20 @@ KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
   };
 }
 
-void add_scratchpad(NodeLowering& lowering,
+void add_scratchpad(UnitBuilder& unit,
                     const dnnl::primitive_desc_base& primitive,
                     std::vector<PrimitiveArg>& args) {
   const std::size_t bytes = scratchpad_bytes(primitive);
   if (bytes == 0) return;
-  args.push_back({DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(),
-                  lowering.scratch(bytes)});
+  args.push_back(
+      {DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(), unit.scratch(bytes)});
 }
 
-void emit_primitive(NodeLowering& lowering,
+void emit_primitive(UnitBuilder& unit,
                     const dnnl::primitive_desc_base& primitive,
                     std::vector<PrimitiveArg> args) {
-  add_scratchpad(lowering, primitive, args);
-  lowering.emit(bind_primitive(primitive, std::move(args)));
+  add_scratchpad(unit, primitive, args);
+  emit(unit, bind_primitive(primitive, std::move(args)));
 }
 
 Reorder make_reorder(const Layout& from, const Layout& to) {

@@ -10,7 +10,7 @@
 namespace traingraph::cpu {
 
 /// user_scratchpad() for products, which may round what they multiply.
-dnnl::primitive_attr product_attributes(const NodeLowering& lowering);
+dnnl::primitive_attr product_attributes(const UnitBuilder& unit);
 
 /// One argument of an emitted primitive: oneDNN's name of it, its layout, and
 /// the index that read(), write() or scratch() returned.
@@ -24,12 +24,12 @@ KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
                              std::vector<PrimitiveArg> args);
 /// Asks for the scratchpad of a primitive made with user_scratchpad(), and adds
 /// it to the arguments.
-void add_scratchpad(NodeLowering& lowering,
+void add_scratchpad(UnitBuilder& unit,
                     const dnnl::primitive_desc_base& primitive,
                     std::vector<PrimitiveArg>& args);
 /// Ends the lowering of a node with one oneDNN primitive made with
 /// user_scratchpad(), for which it asks here.
-void emit_primitive(NodeLowering& lowering,
+void emit_primitive(UnitBuilder& unit,
                     const dnnl::primitive_desc_base& primitive,
                     std::vector<PrimitiveArg> args);
 

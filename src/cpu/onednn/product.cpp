@@ -37,25 +37,24 @@ struct Product {
   WithPostOp<dnnl::matmul::primitive_desc> matmul = {};
 };
 
-Product make_product(const NodeLowering& lowering,
-                     const ProductOperands& operands,
+Product make_product(const UnitBuilder& unit, const ProductOperands& operands,
                      const std::optional<Eltwise>& activation) {
-  const auto& attrs = lowering.attrs<MatMulAttrs>();
+  const auto& attrs = unit.attrs<MatMulAttrs>();
   const auto& [x, y, z] = operands;
-  Product product{.x = describe(x, lowering.input_desc(0).data_type),
-                  .y = describe(y, lowering.input_desc(1).data_type),
-                  .z = describe(z, lowering.result_desc().data_type)};
-  if (lowering.has(2)) {
-    product.bias = describe_bias(z, lowering.input_desc(2).data_type);
+  Product product{.x = describe(x, unit.input_desc(0).data_type),
+                  .y = describe(y, unit.input_desc(1).data_type),
+                  .z = describe(z, unit.result_desc().data_type)};
+  if (unit.has(2)) {
+    product.bias = describe_bias(z, unit.input_desc(2).data_type);
   }
   // oneDNN adds its bias before post-ops, but alpha does not scale ours; and
   // with one of float16 it has its reference alone. Then the bias is a post-op,
   // too.
   const bool is_scaled = attrs.alpha != 1;
   const bool is_added_last =
-      lowering.has(2) &&
-      (is_scaled || lowering.input_desc(2).data_type == DataType::Float16);
-  dnnl::primitive_attr attr = product_attributes(lowering);
+      unit.has(2) &&
+      (is_scaled || unit.input_desc(2).data_type == DataType::Float16);
+  dnnl::primitive_attr attr = product_attributes(unit);
   dnnl::post_ops ops;
   if (is_scaled) {
     ops.append_eltwise(dnnl::algorithm::eltwise_linear, attrs.alpha, 0);
@@ -77,12 +76,12 @@ Product make_product(const NodeLowering& lowering,
 }
 
 /// All that make_product() looks at.
-std::vector<std::int64_t> key_of(const NodeLowering& lowering,
+std::vector<std::int64_t> key_of(const UnitBuilder& unit,
                                  const std::optional<Eltwise>& activation) {
-  const auto& attrs = lowering.attrs<MatMulAttrs>();
+  const auto& attrs = unit.attrs<MatMulAttrs>();
   std::vector<std::int64_t> key{attrs.transposes_x, attrs.transposes_y,
                                 std::bit_cast<std::int32_t>(attrs.alpha),
-                                lowering.has(2), activation.has_value()};
+                                unit.has(2), activation.has_value()};
   if (activation) {
     key.insert(key.end(), {static_cast<std::int64_t>(activation->algorithm),
                            std::bit_cast<std::int32_t>(activation->alpha),
@@ -93,37 +92,36 @@ std::vector<std::int64_t> key_of(const NodeLowering& lowering,
     key.push_back(tensor.shape.rank());
     key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
   };
-  add(lowering.input_desc(0));
-  add(lowering.input_desc(1));
-  if (lowering.has(2)) add(lowering.input_desc(2));
-  add(lowering.result_desc());
+  add(unit.input_desc(0));
+  add(unit.input_desc(1));
+  if (unit.has(2)) add(unit.input_desc(2));
+  add(unit.result_desc());
   return key;
 }
 
 }  // namespace
 
-bool fuses_next_activation(const NodeLowering& lowering) {
-  return find_next_post_op(lowering).has_value();
+bool fuses_next_activation(UnitBuilder& unit) {
+  return find_next_post_op(unit).has_value();
 }
 
-void lower_product(NodeLowering& lowering, const ProductOperands& operands) {
-  const auto activation = find_next_post_op(lowering);
-  const bool is_plain = !lowering.has(2) && !activation &&
-                        lowering.attrs<MatMulAttrs>().alpha == 1;
-  if (is_plain && lower_tiled_product(lowering, operands)) return;
-  const Product& product = lowering.shared(key_of(lowering, activation), [&] {
-    return make_product(lowering, operands, activation);
+void lower_product(UnitBuilder& unit, const ProductOperands& operands) {
+  const auto activation = find_next_post_op(unit);
+  const bool is_plain =
+      !unit.has(2) && !activation && unit.attrs<MatMulAttrs>().alpha == 1;
+  if (is_plain && lower_tiled_product(unit, operands)) return;
+  const Product& product = unit.shared(key_of(unit, activation), [&] {
+    return make_product(unit, operands, activation);
   });
-  if (product.matmul.is_fused) lowering.fuse_activation();
+  if (product.matmul.is_fused) unit.fusion().fuse_activation();
 
-  std::vector<PrimitiveArg> args{
-      {DNNL_ARG_SRC, product.x, lowering.read(0)},
-      {DNNL_ARG_WEIGHTS, product.y, lowering.read(1)}};
-  if (lowering.has(2)) {
-    args.push_back({product.bias_arg, product.bias, lowering.read(2)});
+  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, product.x, unit.read(0)},
+                                 {DNNL_ARG_WEIGHTS, product.y, unit.read(1)}};
+  if (unit.has(2)) {
+    args.push_back({product.bias_arg, product.bias, unit.read(2)});
   }
-  args.push_back({DNNL_ARG_DST, product.z, lowering.write(0)});
-  emit_primitive(lowering, product.matmul.primitive, std::move(args));
+  args.push_back({DNNL_ARG_DST, product.z, unit.write(0)});
+  emit_primitive(unit, product.matmul.primitive, std::move(args));
 }
 
 }  // namespace traingraph::cpu

@@ -27,15 +27,14 @@ memory::desc desc_of(const MatrixView& m, DataType type) {
           memory::dims{row_step, column_step}};
 }
 
-int scratch_of(NodeLowering& lowering,
-               const dnnl::primitive_desc_base& primitive) {
+int scratch_of(UnitBuilder& unit, const dnnl::primitive_desc_base& primitive) {
   const std::size_t bytes = scratchpad_bytes(primitive);
-  return bytes == 0 ? -1 : lowering.scratch(bytes);
+  return bytes == 0 ? -1 : unit.scratch(bytes);
 }
 
 void add_scratch(std::vector<BoundPrimitive::Arg>& args,
-                 const dnnl::primitive_desc_base& primitive,
-                 std::span<std::byte* const> at, int scratch) {
+                 const dnnl::primitive_desc_base& primitive, BindContext& at,
+                 int scratch) {
   if (scratch < 0) return;
   args.push_back(
       {DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(), at[scratch]});
@@ -58,7 +57,7 @@ class BoundMatmul final : public BoundProduct {
 
 class Matmul final : public EngineProduct {
  public:
-  Matmul(NodeLowering& lowering, const MatrixView& x, const MatrixView& y,
+  Matmul(UnitBuilder& unit, const MatrixView& x, const MatrixView& y,
          DataType type, ProductUse use)
       : num_threads_(PrimitiveThreads::count()) {
     const bool repeats = use == ProductUse::Repeated;
@@ -68,20 +67,20 @@ class Matmul final : public EngineProduct {
     product_ = {engine(), desc_of(x, type), repeats ? any : given,
                 desc_of(MatrixView::plain(x.rows, y.columns),
                         repeats ? DataType::Float32 : type),
-                product_attributes(lowering)};
+                product_attributes(unit)};
     made_ = dnnl::matmul(product_);
-    scratch_ = scratch_of(lowering, product_);
+    scratch_ = scratch_of(unit, product_);
     const memory::desc packed = product_.weights_desc();
     if (!repeats || same_layout(to_layout(packed), to_layout(given))) return;
     pack_ = dnnl::reorder::primitive_desc(engine(), given, engine(), packed,
                                           user_scratchpad());
     made_pack_ = dnnl::reorder(*pack_);
-    packed_ = lowering.scratch(packed.get_size());
-    pack_scratch_ = scratch_of(lowering, *pack_);
+    packed_ = unit.scratch(packed.get_size());
+    pack_scratch_ = scratch_of(unit, *pack_);
   }
 
-  std::shared_ptr<BoundProduct> bind(std::span<std::byte* const> at,
-                                     std::byte* x, std::byte* y,
+  std::shared_ptr<BoundProduct> bind(BindContext& at, std::byte* x,
+                                     std::byte* y,
                                      std::byte* z) const override {
     std::byte* const packed = pack_ ? at[packed_] : y;
     std::vector<BoundPrimitive::Arg> args{
@@ -110,12 +109,12 @@ class Matmul final : public EngineProduct {
 
 }  // namespace
 
-std::shared_ptr<const EngineProduct> make_engine_product(NodeLowering& lowering,
+std::shared_ptr<const EngineProduct> make_engine_product(UnitBuilder& unit,
                                                          const MatrixView& x,
                                                          const MatrixView& y,
                                                          DataType type,
                                                          ProductUse use) {
-  return std::make_shared<const Matmul>(lowering, x, y, type, use);
+  return std::make_shared<const Matmul>(unit, x, y, type, use);
 }
 
 }  // namespace traingraph::cpu

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cpu/engine/engine.h"
-#include "cpu/layout.h"
+#include "lowering/layout.h"
 
 namespace traingraph::cpu {
 

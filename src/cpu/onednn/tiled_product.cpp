@@ -66,12 +66,12 @@ struct TiledProduct {
   }
 };
 
-TiledProduct make_tiles(const NodeLowering& lowering,
+TiledProduct make_tiles(const UnitBuilder& unit,
                         const ProductOperands& operands, const TileSize& tile) {
   const PrimitiveThreads one(1);
   const auto& [x, y, z] = operands;
   const std::int64_t depth = x.dims[1];
-  const dnnl::primitive_attr attr = product_attributes(lowering);
+  const dnnl::primitive_attr attr = product_attributes(unit);
   TiledProduct product;
   const auto primitive_of = [&](std::int64_t rows, std::int64_t columns) {
     auto& all = product.primitives;
@@ -155,11 +155,10 @@ class BoundTiles {
 
 }  // namespace
 
-bool lower_tiled_product(NodeLowering& lowering,
-                         const ProductOperands& operands) {
+bool lower_tiled_product(UnitBuilder& unit, const ProductOperands& operands) {
   const int threads = PrimitiveThreads::count();
   const auto& [x, y, z] = operands;
-  const DataType type = lowering.input_desc(0).data_type;
+  const DataType type = unit.input_desc(0).data_type;
   const bool is_gradient = z.dims.size() == 2 && x.strides[0] == 1 &&
                            x.strides[1] > 1 && y.strides[1] == 1;
   if (threads < kMinThreads || !is_gradient || type != DataType::Float32) {
@@ -168,16 +167,14 @@ bool lower_tiled_product(NodeLowering& lowering,
   const auto tile = choose_tiles(z.dims[0], z.dims[1], threads);
   if (!tile) return false;
 
-  TiledProduct product = make_tiles(lowering, operands, *tile);
-  const int from_x = lowering.read(0), from_y = lowering.read(1),
-            to = lowering.write(0);
+  TiledProduct product = make_tiles(unit, operands, *tile);
+  const int from_x = unit.read(0), from_y = unit.read(1), to = unit.write(0);
   const std::size_t scratch_bytes = product.scratch_bytes();
   std::vector<int> scratch;
   for (int worker = 0; worker < threads; ++worker) {
-    scratch.push_back(lowering.scratch(scratch_bytes));
+    scratch.push_back(unit.scratch(scratch_bytes));
   }
-  lowering.emit([=, product = std::move(product)](
-                    std::span<std::byte* const> at) -> BoundKernel {
+  emit(unit, [=, product = std::move(product)](BindContext& at) -> BoundKernel {
     std::vector<std::byte*> scratch_at;
     for (const int arg : scratch) scratch_at.push_back(at[arg]);
     const auto bound = std::make_shared<BoundTiles>(

@@ -12,7 +12,6 @@ namespace traingraph::cpu {
 
 /// Lowers z = x y, without bias, alpha and activation, as tiles; false, and
 /// nothing is done: one primitive is as fast, or there are too few tiles.
-bool lower_tiled_product(NodeLowering& lowering,
-                         const ProductOperands& operands);
+bool lower_tiled_product(UnitBuilder& unit, const ProductOperands& operands);
 
 }  // namespace traingraph::cpu

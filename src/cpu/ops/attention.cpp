@@ -24,28 +24,28 @@ struct SourceArgs {
   bool is_hard_mask, has_mask_per_head;
   AttentionAttrs attrs;
 
-  SourceArgs(NodeLowering& lowering, const InputNumbers& in)
-      : query(lowering.read(in.query)),
-        key(lowering.read(in.key)),
-        value(lowering.read(in.value)),
-        key_mask(read(lowering, in.key_mask)),
-        attention_mask(read(lowering, in.attention_mask)),
+  SourceArgs(UnitBuilder& unit, const InputNumbers& in)
+      : query(unit.read(in.query)),
+        key(unit.read(in.key)),
+        value(unit.read(in.value)),
+        key_mask(read(unit, in.key_mask)),
+        attention_mask(read(unit, in.attention_mask)),
         random_state(-1),
         is_hard_mask(attention_mask >= 0 &&
-                     lowering.input_desc(in.attention_mask).data_type ==
+                     unit.input_desc(in.attention_mask).data_type ==
                          DataType::Boolean),
         has_mask_per_head(attention_mask >= 0 &&
-                          lowering.input_shape(in.attention_mask)[0] > 1),
-        attrs(lowering.attrs<AttentionAttrs>()) {
-    if (attrs.dropout != 0) random_state = lowering.read(in.random_state);
+                          unit.input_shape(in.attention_mask)[0] > 1),
+        attrs(unit.attrs<AttentionAttrs>()) {
+    if (attrs.dropout != 0) random_state = unit.read(in.random_state);
   }
 
-  static int read(NodeLowering& lowering, int input) {
-    return lowering.has(input) ? lowering.read(input) : -1;
+  static int read(UnitBuilder& unit, int input) {
+    return unit.has(input) ? unit.read(input) : -1;
   }
 
   template <class T>
-  AttentionSources<T> bind(std::span<std::byte* const> at) const {
+  AttentionSources<T> bind(BindContext& at) const {
     AttentionSources<T> in{.query = typed<T>(at[query]),
                            .key = typed<T>(at[key]),
                            .value = typed<T>(at[value]),
@@ -60,7 +60,7 @@ struct SourceArgs {
   }
 
   /// What random numbers there are is known when the unit runs.
-  const std::uint32_t* random_words(std::span<std::byte* const> at) const {
+  const std::uint32_t* random_words(BindContext& at) const {
     return random_state < 0 ? nullptr : typed<std::uint32_t>(at[random_state]);
   }
 };
@@ -72,12 +72,12 @@ struct Workers {
   std::int64_t floats_each;
   int arg;
 
-  Workers(NodeLowering& lowering, std::int64_t tasks, std::int64_t floats)
+  Workers(UnitBuilder& unit, std::int64_t tasks, std::int64_t floats)
       : count(static_cast<int>(
             std::min<std::int64_t>(tasks, PrimitiveThreads::count()))),
         num_tasks(tasks),
         floats_each(floats),
-        arg(lowering.scratch(checked_bytes<float>(
+        arg(unit.scratch(checked_bytes<float>(
             checked_multiply(floats, std::int64_t{count}, "scratch"),
             "scratch"))) {}
 
@@ -101,21 +101,21 @@ struct Workers {
 
 }  // namespace
 
-void lower_attention(NodeLowering& lowering) {
-  const SourceArgs sources(lowering, {0, 1, 2, 3, 4, 5});
-  const AttentionSizes sizes(sources.attrs, lowering.input_shape(0),
-                             lowering.input_shape(2));
-  const int output = lowering.write(0), log_sum = lowering.write(1),
-            rest = lowering.write(2);
+void lower_attention(UnitBuilder& unit) {
+  const SourceArgs sources(unit, {0, 1, 2, 3, 4, 5});
+  const AttentionSizes sizes(sources.attrs, unit.input_shape(0),
+                             unit.input_shape(2));
+  const int output = unit.write(0), log_sum = unit.write(1),
+            rest = unit.write(2);
   // Several tasks for each thread, where heads alone are fewer.
   constexpr std::int64_t kTasksPerThread = 4;
   const std::int64_t wanted = kTasksPerThread * PrimitiveThreads::count();
   const std::int64_t parts = std::clamp<std::int64_t>(
-      wanted / sizes.num_heads(), 1, sizes.num_query_tiles());
-  const Workers workers(lowering, sizes.num_heads() * parts,
+      wanted / sizes.num_heads(), 1, num_query_tiles(sizes));
+  const Workers workers(unit, sizes.num_heads() * parts,
                         AttentionSpace(sizes, Workspace()).size);
-  visit_any_float(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  visit_any_float(unit, unit.result_desc().data_type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [=, in = sources.bind<T>(at), words = sources.random_words(at),
               out = AttentionResults<T>{typed<T>(at[output]),
                                         floats(at[log_sum]), floats(at[rest])},
@@ -127,7 +127,7 @@ void lower_attention(NodeLowering& lowering) {
           return
               [&, forward = AttentionForward<kFloats, T>(
                       sizes, now, out, workspace)](std::int64_t task) mutable {
-                const std::int64_t tiles = sizes.num_query_tiles();
+                const std::int64_t tiles = num_query_tiles(sizes);
                 const std::int64_t part = task % parts;
                 forward.run({task / parts, tiles * part / parts,
                              tiles * (part + 1) / parts});
@@ -138,7 +138,7 @@ void lower_attention(NodeLowering& lowering) {
   });
 }
 
-void lower_attention_gradient(NodeLowering& lowering) {
+void lower_attention_gradient(UnitBuilder& unit) {
   enum {
     kGradient = 0,
     kOutput = 4,
@@ -146,20 +146,20 @@ void lower_attention_gradient(NodeLowering& lowering) {
     kLogSumGradient = 9,
     kLogSumRest = 10
   };
-  const SourceArgs sources(lowering, {1, 2, 3, 6, 7, 8});
-  const AttentionSizes sizes(sources.attrs, lowering.input_shape(1),
-                             lowering.input_shape(3));
-  const int gradient = lowering.read(kGradient),
-            output = lowering.read(kOutput), log_sum = lowering.read(kLogSum),
-            log_sum_gradient = SourceArgs::read(lowering, kLogSumGradient),
-            rest = SourceArgs::read(lowering, kLogSumRest);
-  const int dquery = lowering.write(0), dkey = lowering.write(1),
-            dvalue = lowering.write(2),
-            dmask = lowering.is_used(3) ? lowering.write(3) : -1;
-  const Workers workers(lowering, sizes.num_heads(),
+  const SourceArgs sources(unit, {1, 2, 3, 6, 7, 8});
+  const AttentionSizes sizes(sources.attrs, unit.input_shape(1),
+                             unit.input_shape(3));
+  const int gradient = unit.read(kGradient), output = unit.read(kOutput),
+            log_sum = unit.read(kLogSum),
+            log_sum_gradient = SourceArgs::read(unit, kLogSumGradient),
+            rest = SourceArgs::read(unit, kLogSumRest);
+  const int dquery = unit.write(0), dkey = unit.write(1),
+            dvalue = unit.write(2),
+            dmask = unit.is_used(3) ? unit.write(3) : -1;
+  const Workers workers(unit, sizes.num_heads(),
                         AttentionGradientSpace(sizes, Workspace()).size);
-  visit_any_float(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  visit_any_float(unit, unit.result_desc().data_type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       const auto optional = [&](int arg) {
         return arg < 0 ? nullptr : floats(at[arg]);
       };

@@ -7,14 +7,15 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/checked.h"
+#include "base/divide_up.h"
 #include "cpu/dropout_words.h"
 #include "cpu/lowering.h"
 #include "cpu/panel_products.h"
+#include "lowering/plans/attention_sizes.h"
 
 namespace traingraph::cpu {
 
@@ -22,28 +23,9 @@ inline constexpr std::int64_t kQueryTile = 64;
 /// Random numbers come in groups, and begin at whole ones.
 inline constexpr std::int64_t kKeptRoom = 4 * kDropoutBlocks + 4;
 
-/// Sizes of one head, and how many there are.
-struct AttentionSizes {
-  std::int64_t samples, heads, queries, keys, width, value_width;
-  float scale;
-
-  AttentionSizes(const AttentionAttrs& attrs, const Shape& query,
-                 const Shape& value)
-      : samples(query[0]),
-        heads(attrs.head_count),
-        queries(query[1]),
-        keys(value[1]),
-        width(query[2] / heads),
-        value_width(value[2] / heads),
-        scale(attrs.scale != 0
-                  ? attrs.scale
-                  : static_cast<float>(1 / std::sqrt(double(width)))) {}
-
-  std::int64_t num_heads() const { return samples * heads; }
-  std::int64_t num_query_tiles() const {
-    return (queries + kQueryTile - 1) / kQueryTile;
-  }
-};
+inline std::int64_t num_query_tiles(const AttentionSizes& sizes) {
+  return divide_up(sizes.queries, kQueryTile);
+}
 
 /// Counts floats that a worker needs, and then finds them in its workspace.
 class Workspace {

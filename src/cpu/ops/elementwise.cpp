@@ -15,31 +15,28 @@ namespace {
 using enum ArithmeticOperation;
 
 template <class F>
-void lower_function_of(NodeLowering& lowering, F f) {
-  lower_map(lowering, kCostlyGrain, f);
+void lower_function_of(UnitBuilder& unit, F f) {
+  lower_map(unit, kCostlyGrain, f);
 }
 
 template <class F>
-void lower_pairs(NodeLowering& lowering, F f,
-                 std::int64_t grain = kCheapGrain) {
-  if (lowering.input_shape(0) == lowering.input_shape(1)) {
+void lower_pairs(UnitBuilder& unit, F f, std::int64_t grain = kCheapGrain) {
+  if (unit.input_shape(0) == unit.input_shape(1)) {
     const bool keeps_zero = f(0.0f, 0.0f) == 0.0f;
-    return lower_zip(lowering, grain, common_layout(lowering, 0, 1, keeps_zero),
-                     f);
+    return lower_zip(unit, grain, common_layout(unit, 0, 1, keeps_zero), f);
   }
-  const int left = lowering.read(0), right = lowering.read(1);
-  const int out = lowering.write(0);
+  const int left = unit.read(0), right = unit.read(1);
+  const int out = unit.write(0);
   for (int i = 0; i < 2; ++i) {
-    if (lowering.input_shape(i) == lowering.result_shape()) {
-      lowering.may_run_in_place(0, i);
+    if (unit.input_shape(i) == unit.result_shape()) {
+      unit.may_run_in_place(0, i);
     }
   }
-  const auto plan =
-      plan_broadcast<2>(lowering.result_shape(),
-                        {lowering.input_shape(0), lowering.input_shape(1)});
-  const DataType type = lowering.result_desc().data_type;
-  visit_any_float(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const auto plan = plan_broadcast<2>(
+      unit.result_shape(), {unit.input_shape(0), unit.input_shape(1)});
+  const DataType type = unit.result_desc().data_type;
+  visit_any_float(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [f, plan, grain, x = typed<T>(at[left]), y = typed<T>(at[right]),
               z = typed<T>(at[out])] {
         if constexpr (is_exact<T>) {
@@ -69,9 +66,9 @@ void select(const BroadcastPlan<3>& plan, const std::uint8_t* c, const T* x,
 
 }  // namespace
 
-void lower_unary(NodeLowering& lowering) {
-  const auto lower = [&](auto f) { lower_function_of(lowering, f); };
-  switch (lowering.attrs<ArithmeticAttrs>().operation) {
+void lower_unary(UnitBuilder& unit) {
+  const auto lower = [&](auto f) { lower_function_of(unit, f); };
+  switch (unit.attrs<ArithmeticAttrs>().operation) {
     case Floor:
       return lower([](float x) { return fast_floor(x); });
     case Round:  // ties to even
@@ -99,10 +96,10 @@ void lower_unary(NodeLowering& lowering) {
     case Cosh:
       return lower([](float x) { return std::cosh(x); });
     case Tanh:
-      if (lowering.result_desc().data_type != DataType::Float32) {
+      if (unit.result_desc().data_type != DataType::Float32) {
         return lower([](float x) { return fast_tanh(x); });
       }
-      if (lower_engine_tanh(lowering)) return;
+      if (lower_engine_tanh(unit)) return;
       return lower([](float x) { return std::tanh(x); });
     case Asinh:
       return lower([](float x) { return std::asinh(x); });
@@ -122,14 +119,14 @@ void lower_unary(NodeLowering& lowering) {
     default:
       throw UnsupportedError(
           ErrorInfo{.op = "unary",
-                    .node = lowering.node().name,
+                    .node = unit.node().name,
                     .what = "the operation takes two operands"});
   }
 }
 
-void lower_binary(NodeLowering& lowering) {
-  const auto lower = [&](auto f) { lower_pairs(lowering, f); };
-  switch (lowering.attrs<ArithmeticAttrs>().operation) {
+void lower_binary(UnitBuilder& unit) {
+  const auto lower = [&](auto f) { lower_pairs(unit, f); };
+  switch (unit.attrs<ArithmeticAttrs>().operation) {
     case Add:
       return lower([](float x, float y) { return x + y; });
     case Subtract:
@@ -140,8 +137,7 @@ void lower_binary(NodeLowering& lowering) {
       return lower([](float x, float y) { return x / y; });
     case Pow:
       return lower_pairs(
-          lowering, [](float x, float y) { return std::pow(x, y); },
-          kCostlyGrain);
+          unit, [](float x, float y) { return std::pow(x, y); }, kCostlyGrain);
     case MultiplyNoNaN:
       return lower([](float x, float y) { return y == 0 ? 0 : x * y; });
     case DivideNoNaN:
@@ -155,27 +151,26 @@ void lower_binary(NodeLowering& lowering) {
     default:
       throw UnsupportedError(
           ErrorInfo{.op = "binary",
-                    .node = lowering.node().name,
+                    .node = unit.node().name,
                     .what = "the operation takes one operand"});
   }
 }
 
-void lower_select(NodeLowering& lowering) {
-  const int condition = lowering.read(0);
-  const int left = lowering.read(1), right = lowering.read(2);
-  const int out = lowering.write(0);
+void lower_select(UnitBuilder& unit) {
+  const int condition = unit.read(0);
+  const int left = unit.read(1), right = unit.read(2);
+  const int out = unit.write(0);
   for (int i = 1; i < 3; ++i) {
-    if (lowering.input_shape(i) == lowering.result_shape()) {
-      lowering.may_run_in_place(0, i);
+    if (unit.input_shape(i) == unit.result_shape()) {
+      unit.may_run_in_place(0, i);
     }
   }
-  const auto plan =
-      plan_broadcast<3>(lowering.result_shape(),
-                        {lowering.input_shape(0), lowering.input_shape(1),
-                         lowering.input_shape(2)});
-  const DataType type = lowering.result_desc().data_type;
-  visit_any_float(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const auto plan = plan_broadcast<3>(
+      unit.result_shape(),
+      {unit.input_shape(0), unit.input_shape(1), unit.input_shape(2)});
+  const DataType type = unit.result_desc().data_type;
+  visit_any_float(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [plan, c = typed<std::uint8_t>(at[condition]),
               x = typed<T>(at[left]), y = typed<T>(at[right]),
               z = typed<T>(at[out])] { select(plan, c, x, y, z); };

@@ -87,20 +87,19 @@ void with_stored_function(const ActivationAttrs& attrs, Use use) {
   }
 }
 
-bool is_float32(const NodeLowering& lowering) {
-  return lowering.result_desc().data_type == DataType::Float32;
+bool is_float32(const UnitBuilder& unit) {
+  return unit.result_desc().data_type == DataType::Float32;
 }
 
 }  // namespace
 
-void lower_activation(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<ActivationAttrs>();
+void lower_activation(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<ActivationAttrs>();
   const auto lower = [&](auto function, std::int64_t grain) {
-    lower_map(lowering, grain,
-              [function](float x) { return function.value(x); });
+    lower_map(unit, grain, [function](float x) { return function.value(x); });
   };
-  if (!is_float32(lowering)) return with_stored_function(attrs, lower);
-  if (lower_engine_activation(lowering)) return;
+  if (!is_float32(unit)) return with_stored_function(attrs, lower);
+  if (lower_engine_activation(unit)) return;
   with_function(attrs, lower);
 }
 
@@ -108,12 +107,12 @@ namespace {
 
 /// Lowers the gradient of tanh and the sigmoid, which follows from their
 /// result.
-void lower_gradient_of_result(NodeLowering& lowering, const Layout& layout) {
+void lower_gradient_of_result(UnitBuilder& unit, const Layout& layout) {
   const auto lower = [&](auto slope) {
-    lower_zip(lowering, kCheapGrain, layout,
+    lower_zip(unit, kCheapGrain, layout,
               [=](float gradient, float y) { return gradient * slope(y); });
   };
-  if (lowering.attrs<ActivationAttrs>().type == Tanh) {
+  if (unit.attrs<ActivationAttrs>().type == Tanh) {
     return lower([](float y) { return 1 - y * y; });
   }
   lower([](float y) { return y * (1 - y); });
@@ -121,17 +120,17 @@ void lower_gradient_of_result(NodeLowering& lowering, const Layout& layout) {
 
 }  // namespace
 
-void lower_activation_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<ActivationAttrs>();
-  const bool is_exact = is_float32(lowering);
-  if (is_exact && lower_engine_activation_gradient(lowering)) return;
+void lower_activation_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<ActivationAttrs>();
+  const bool is_exact = is_float32(unit);
+  if (is_exact && lower_engine_activation_gradient(unit)) return;
   // A padded gradient is zero and so is its product with any slope.
-  const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
-  if (lowering.reads_activated(1)) {
-    return lower_gradient_of_result(lowering, layout);
+  const auto layout = common_layout(unit, 1, 0, /*keeps_zero=*/true);
+  if (unit.fusion().reads_activated(1)) {
+    return lower_gradient_of_result(unit, layout);
   }
   const auto lower = [&](auto function, std::int64_t grain) {
-    lower_zip(lowering, grain, layout, [function](float gradient, float x) {
+    lower_zip(unit, grain, layout, [function](float gradient, float x) {
       return gradient * function.slope(x);
     });
   };

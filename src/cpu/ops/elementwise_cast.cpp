@@ -11,15 +11,15 @@ namespace traingraph::cpu {
 namespace {
 
 /// Casts between floats keep any layout, others take row-major data.
-std::pair<Layout, Layout> cast_layouts(const NodeLowering& lowering) {
-  const TensorDescriptor& source = lowering.input_desc(0);
-  const TensorDescriptor& target = lowering.result_desc();
-  const auto from = lowering.layout(0), to = layout_like(from, target);
+std::pair<Layout, Layout> cast_layouts(const UnitBuilder& unit) {
+  const TensorDescriptor& source = unit.input_desc(0);
+  const TensorDescriptor& target = unit.result_desc();
+  const auto from = unit.layout(0), to = layout_like(from, target);
   const bool keeps = is_float(source.data_type) && is_float(target.data_type) &&
                      !is_plain(to) &&
                      same_layout(layout_like(to, source), from);
   if (keeps) return {from, to};
-  return {lowering.plain(source), lowering.plain(target)};
+  return {unit.plain(source), unit.plain(target)};
 }
 
 using CastRange = void (*)(const std::byte* from, std::byte* to,
@@ -47,10 +47,10 @@ void cast_range(const std::byte* from, std::byte* to, std::int64_t count) {
   }
 }
 
-CastRange find_cast(const NodeLowering& lowering) {
+CastRange find_cast(const UnitBuilder& unit) {
   CastRange cast = nullptr;
-  visit_type(lowering, lowering.input_desc(0).data_type, [&]<class From>(From) {
-    visit_type(lowering, lowering.result_desc().data_type,
+  visit_type(unit, unit.input_desc(0).data_type, [&]<class From>(From) {
+    visit_type(unit, unit.result_desc().data_type,
                [&]<class To>(To) { cast = cast_range<From, To>; });
   });
   return cast;
@@ -58,27 +58,30 @@ CastRange find_cast(const NodeLowering& lowering) {
 
 }  // namespace
 
-void lower_cast(NodeLowering& lowering) {
-  const DataType from_type = lowering.input_desc(0).data_type;
-  const DataType to_type = lowering.result_desc().data_type;
-  if (from_type == to_type) return lowering.alias(0, 0);
+void lower_cast(UnitBuilder& unit) {
+  const DataType from_type = unit.input_desc(0).data_type;
+  const DataType to_type = unit.result_desc().data_type;
+  if (from_type == to_type) return unit.alias(0, 0);
   // Products want blocks: one reorder rounds and moves what is in memory
   // anyway.
   const bool narrows = from_type == DataType::Float32 && is_float(to_type);
-  if (narrows && engine_casts(to_type) && lowering.defer_cast()) return;
-  const auto [from, to] = cast_layouts(lowering);
-  const int in = lowering.read(0, from), out = lowering.write(0, to);
+  if (narrows && engine_casts(to_type) && unit.fusion().defer_cast()) return;
+  const auto [from, to] = cast_layouts(unit);
+  const int in = unit.read(0, from), out = unit.write(0, to);
   const auto from_bytes = static_cast<std::int64_t>(size_of(from_type));
   const auto to_bytes = static_cast<std::int64_t>(size_of(to_type));
-  if (from_bytes == to_bytes) lowering.may_run_in_place(0, 0);
-  lowering.emit([=, cast = find_cast(lowering), n = num_elements(to)](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [=, x = at[in], y = at[out]] {
-      parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
-        cast(x + begin * from_bytes, y + begin * to_bytes, end - begin);
-      });
-    };
-  });
+  if (from_bytes == to_bytes) unit.may_run_in_place(0, 0);
+  emit(unit,
+       [=, cast = find_cast(unit),
+        n = num_elements(to)](BindContext& at) -> BoundKernel {
+         return [=, x = at[in], y = at[out]] {
+           parallel_for(n, kCheapGrain,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          cast(x + begin * from_bytes, y + begin * to_bytes,
+                               end - begin);
+                        });
+         };
+       });
 }
 
 }  // namespace traingraph::cpu

@@ -46,19 +46,19 @@ void drop(const Mask& mask, const std::uint32_t* words, const T* x, T* y,
 
 }  // namespace
 
-void lower_dropout(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<DropoutAttrs>();
-  if (attrs.rate == 0) return lowering.alias(0, 0);
+void lower_dropout(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<DropoutAttrs>();
+  if (attrs.rate == 0) return unit.alias(0, 0);
   // The mask counts elements in row-major order.
-  const int in = lowering.read(0), state = lowering.read(1);
-  const int out = lowering.write(0);
-  lowering.may_run_in_place(0, 0);
+  const int in = unit.read(0), state = unit.read(1);
+  const int out = unit.write(0);
+  unit.may_run_in_place(0, 0);
   const Mask mask{attrs.seed, static_cast<std::uint32_t>(attrs.stream),
                   attrs.rate};
-  const std::int64_t n = lowering.result_shape().num_elements();
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const std::int64_t n = unit.result_shape().num_elements();
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [mask, n, x = typed<T>(at[in]),
               words = typed<std::uint32_t>(at[state]),
               y = typed<T>(at[out])] { drop(mask, words, x, y, n); };

@@ -14,25 +14,26 @@ using enum ComparisonOperation;
 using Boolean = std::uint8_t;
 
 template <class T, class F>
-void lower_comparison(NodeLowering& lowering, F f) {
-  const int left = lowering.read(0), right = lowering.read(1);
-  const int out = lowering.write(0);
-  lowering.emit([=, plan = plan_broadcast<2>(
-                        lowering.result_shape(),
-                        {lowering.input_shape(0), lowering.input_shape(1)})](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [f, plan, x = typed<T>(at[left]), y = typed<T>(at[right]),
-            z = typed<Boolean>(at[out])] {
-      broadcast_binary<T>(plan, kCheapGrain, x, y, z,
-                          [f](T a, T b) -> Boolean { return f(a, b); });
-    };
-  });
+void lower_comparison(UnitBuilder& unit, F f) {
+  const int left = unit.read(0), right = unit.read(1);
+  const int out = unit.write(0);
+  emit(
+      unit,
+      [=, plan = plan_broadcast<2>(unit.result_shape(),
+                                   {unit.input_shape(0), unit.input_shape(1)})](
+          BindContext& at) -> BoundKernel {
+        return [f, plan, x = typed<T>(at[left]), y = typed<T>(at[right]),
+                z = typed<Boolean>(at[out])] {
+          broadcast_binary<T>(plan, kCheapGrain, x, y, z,
+                              [f](T a, T b) -> Boolean { return f(a, b); });
+        };
+      });
 }
 
 template <class T>
-void lower_comparison_of(NodeLowering& lowering) {
-  const auto lower = [&](auto f) { lower_comparison<T>(lowering, f); };
-  switch (lowering.attrs<CompareAttrs>().operation) {
+void lower_comparison_of(UnitBuilder& unit) {
+  const auto lower = [&](auto f) { lower_comparison<T>(unit, f); };
+  switch (unit.attrs<CompareAttrs>().operation) {
     case Equal:
       return lower([](T x, T y) { return x == y; });
     case NotEqual:
@@ -57,7 +58,7 @@ void lower_comparison_of(NodeLowering& lowering) {
       return lower([](T x, T y) { return (x != 0) != (y != 0); });
     case LogicalNOT:
       throw UnsupportedError(ErrorInfo{.op = "compare",
-                                       .node = lowering.node().name,
+                                       .node = unit.node().name,
                                        .what = "logical_not takes one operand",
                                        .hint = "Use the op logical_not."});
   }
@@ -65,43 +66,44 @@ void lower_comparison_of(NodeLowering& lowering) {
 
 }  // namespace
 
-void lower_compare(NodeLowering& lowering) {
-  const DataType type = lowering.input_desc(0).data_type;
+void lower_compare(UnitBuilder& unit) {
+  const DataType type = unit.input_desc(0).data_type;
   switch (type) {
     case DataType::Int32:
-      return lower_comparison_of<std::int32_t>(lowering);
+      return lower_comparison_of<std::int32_t>(unit);
     case DataType::Int64:
-      return lower_comparison_of<std::int64_t>(lowering);
+      return lower_comparison_of<std::int64_t>(unit);
     case DataType::Boolean:
-      return lower_comparison_of<Boolean>(lowering);
+      return lower_comparison_of<Boolean>(unit);
     default:
-      visit_float_type(lowering, type,
-                       [&]<class T>(T) { lower_comparison_of<T>(lowering); });
+      visit_float_type(unit, type,
+                       [&]<class T>(T) { lower_comparison_of<T>(unit); });
   }
 }
 
-void lower_logical_not(NodeLowering& lowering) {
-  const int in = lowering.read(0), out = lowering.write(0);
-  lowering.may_run_in_place(0, 0);
-  lowering.emit([=, n = lowering.result_shape().num_elements()](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [n, x = typed<Boolean>(at[in]), y = typed<Boolean>(at[out])] {
-      parallel_for(
-          n, 4 * kCheapGrain,
-          [&](auto begin, auto end) {
-            for (auto i = begin; i < end; ++i) y[i] = x[i] == 0;
-          },
-          /*multiple=*/64);
-    };
-  });
+void lower_logical_not(UnitBuilder& unit) {
+  const int in = unit.read(0), out = unit.write(0);
+  unit.may_run_in_place(0, 0);
+  emit(unit,
+       [=, n = unit.result_shape().num_elements()](
+           BindContext& at) -> BoundKernel {
+         return [n, x = typed<Boolean>(at[in]), y = typed<Boolean>(at[out])] {
+           parallel_for(
+               n, 4 * kCheapGrain,
+               [&](auto begin, auto end) {
+                 for (auto i = begin; i < end; ++i) y[i] = x[i] == 0;
+               },
+               /*multiple=*/64);
+         };
+       });
 }
 
-void lower_fill(NodeLowering& lowering) {
-  const float value = lowering.attrs<FillAttrs>().value;
-  const auto n = lowering.result_shape().num_elements();
-  visit_type(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
-    const int out = lowering.write(0);
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_fill(UnitBuilder& unit) {
+  const float value = unit.attrs<FillAttrs>().value;
+  const auto n = unit.result_shape().num_elements();
+  visit_type(unit, unit.result_desc().data_type, [&]<class T>(T) {
+    const int out = unit.write(0);
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [n, value = convert<T>(value), y = typed<T>(at[out])] {
         parallel_for(n, kCheapGrain, [&](auto begin, auto end) {
           std::fill(y + begin, y + end, value);

@@ -100,20 +100,20 @@ std::int64_t num_elements(const Layout& layout) {
                                    size_of(layout.data_type()));
 }
 
-Layout loop_layout(const NodeLowering& lowering, int input, bool keeps_zero) {
-  Layout layout = lowering.layout(input);
+Layout loop_layout(const UnitBuilder& unit, int input, bool keeps_zero) {
+  Layout layout = unit.layout(input);
   if (is_padded(layout) && !keeps_zero) {
-    return lowering.plain(lowering.input_desc(input));
+    return unit.plain(unit.input_desc(input));
   }
   return layout;
 }
 
-Layout common_layout(const NodeLowering& lowering, int first, int second,
+Layout common_layout(const UnitBuilder& unit, int first, int second,
                      bool keeps_zero) {
-  const Layout& plain = lowering.plain(lowering.input_desc(first));
-  Layout layout = loop_layout(lowering, first, keeps_zero);
+  const Layout& plain = unit.plain(unit.input_desc(first));
+  Layout layout = loop_layout(unit, first, keeps_zero);
   if (!same_layout(layout, plain)) return layout;
-  return loop_layout(lowering, second, keeps_zero);
+  return loop_layout(unit, second, keeps_zero);
 }
 
 }  // namespace traingraph::cpu

@@ -18,10 +18,10 @@ namespace traingraph::cpu {
 
 /// The layout of `input` if a loop over its bytes may run in it: there are to
 /// be zeros in padded areas, so a function that moves zero needs a plain one.
-Layout loop_layout(const NodeLowering& lowering, int input, bool keeps_zero);
+Layout loop_layout(const UnitBuilder& unit, int input, bool keeps_zero);
 /// The layout for two operands of equal shape: that of `first`, unless only
 /// `second` was given a special one.
-Layout common_layout(const NodeLowering& lowering, int first, int second,
+Layout common_layout(const UnitBuilder& unit, int first, int second,
                      bool keeps_zero);
 /// Elements of a layout, padding included.
 std::int64_t num_elements(const Layout& layout);
@@ -101,14 +101,13 @@ void zip_floats(std::int64_t n, std::int64_t grain, const T* x, const T* y,
 
 /// result 0 = f(input 0), element by element.
 template <class F>
-void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
-  const auto layout = loop_layout(lowering, 0, f(0.0f) == 0.0f);
-  const int in = lowering.read(0, layout), out = lowering.write(0, layout);
-  lowering.may_run_in_place(0, 0);
-  const DataType type = lowering.result_desc().data_type;
-  visit_any_float(lowering, type, [&]<class T>(T) {
-    lowering.emit([=, n = num_elements(layout)](
-                      std::span<std::byte* const> at) -> BoundKernel {
+void lower_map(UnitBuilder& unit, std::int64_t grain, F f) {
+  const auto layout = loop_layout(unit, 0, f(0.0f) == 0.0f);
+  const int in = unit.read(0, layout), out = unit.write(0, layout);
+  unit.may_run_in_place(0, 0);
+  const DataType type = unit.result_desc().data_type;
+  visit_any_float(unit, type, [&]<class T>(T) {
+    emit(unit, [=, n = num_elements(layout)](BindContext& at) -> BoundKernel {
       return [f, n, grain, x = typed<T>(at[in]), y = typed<T>(at[out])] {
         map_floats(n, grain, x, y, f);
       };
@@ -118,16 +117,15 @@ void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
 
 /// result 0 = f(input 0, input 1) for inputs of equal shape.
 template <class F>
-void lower_zip(NodeLowering& lowering, std::int64_t grain, const Layout& layout,
+void lower_zip(UnitBuilder& unit, std::int64_t grain, const Layout& layout,
                F f) {
-  const int left = lowering.read(0, layout), right = lowering.read(1, layout);
-  const int out = lowering.write(0, layout);
-  lowering.may_run_in_place(0, 0);
-  lowering.may_run_in_place(0, 1);
-  const DataType type = lowering.result_desc().data_type;
-  visit_any_float(lowering, type, [&]<class T>(T) {
-    lowering.emit([=, n = num_elements(layout)](
-                      std::span<std::byte* const> at) -> BoundKernel {
+  const int left = unit.read(0, layout), right = unit.read(1, layout);
+  const int out = unit.write(0, layout);
+  unit.may_run_in_place(0, 0);
+  unit.may_run_in_place(0, 1);
+  const DataType type = unit.result_desc().data_type;
+  visit_any_float(unit, type, [&]<class T>(T) {
+    emit(unit, [=, n = num_elements(layout)](BindContext& at) -> BoundKernel {
       return [f, n, grain, x = typed<T>(at[left]), y = typed<T>(at[right]),
               z = typed<T>(at[out])] { zip_floats(n, grain, x, y, z, f); };
     });

@@ -12,31 +12,30 @@ constexpr int kIndices = 1;
 
 /// Calls use(T{}, I{}): how input 0 and the indices are stored.
 template <class Use>
-void visit_types(const NodeLowering& lowering, Use&& use) {
-  const DataType type = lowering.input_desc(0).data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    visit_index_type(lowering, kIndices, [&]<class I>(I) { use(T{}, I{}); });
+void visit_types(const UnitBuilder& unit, Use&& use) {
+  const DataType type = unit.input_desc(0).data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    visit_index_type(unit, kIndices, [&]<class I>(I) { use(T{}, I{}); });
   });
 }
 
 /// `from` is the tensor that indices name positions of.
-GatherPlan plan_of(const NodeLowering& lowering, const Shape& from,
+GatherPlan plan_of(const UnitBuilder& unit, const Shape& from,
                    std::int64_t axis) {
-  return {from, lowering.input_shape(kIndices), static_cast<int>(axis)};
+  return {from, unit.input_shape(kIndices), static_cast<int>(axis)};
 }
 
 template <class T, class I>
-void emit_scatter(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<ScatterAttrs>();
-  const GatherPlan plan =
-      plan_of(lowering, lowering.input_shape(2), attrs.axis);
-  const IndexCheck check(lowering, kIndices, plan.size);
-  const int x = lowering.read(0), at = lowering.read(kIndices);
-  const int data = lowering.read(2), y = lowering.write(0);
+void emit_scatter(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<ScatterAttrs>();
+  const GatherPlan plan = plan_of(unit, unit.input_shape(2), attrs.axis);
+  const IndexCheck check(unit, kIndices, plan.size);
+  const int x = unit.read(0), at = unit.read(kIndices);
+  const int data = unit.read(2), y = unit.write(0);
   // Sources are read while the result is written.
-  if (!lowering.share_storage(x, data)) lowering.may_run_in_place(0, 2);
+  if (!unit.share_storage(x, data)) unit.may_run_in_place(0, 2);
   if (attrs.reduction_type == ReductionType::None) {
-    lowering.emit([=](std::span<std::byte* const> args) -> BoundKernel {
+    emit(unit, [=](BindContext& args) -> BoundKernel {
       return [=, x = typed<T>(args[x]), at = typed<I>(args[at]),
               data = typed<T>(args[data]), y = typed<T>(args[y])] {
         check.require(at);
@@ -45,8 +44,8 @@ void emit_scatter(NodeLowering& lowering) {
     });
     return;
   }
-  const int sums = add_sums<T>(lowering, y, plan.num_elements());
-  lowering.emit([=](std::span<std::byte* const> args) -> BoundKernel {
+  const int sums = add_sums<T>(unit, y, plan.num_elements());
+  emit(unit, [=](BindContext& args) -> BoundKernel {
     return [=, x = typed<T>(args[x]), at = typed<I>(args[at]),
             data = typed<T>(args[data]), sums = floats(args[sums]),
             y = typed<T>(args[y])] {
@@ -58,14 +57,14 @@ void emit_scatter(NodeLowering& lowering) {
 
 }  // namespace
 
-void lower_gather(NodeLowering& lowering) {
-  const GatherPlan plan = plan_of(lowering, lowering.input_shape(0),
-                                  lowering.attrs<AxisAttrs>().axis);
-  const IndexCheck check(lowering, kIndices, plan.size);
-  const int x = lowering.read(0), at = lowering.read(kIndices);
-  const int y = lowering.write(0);
-  visit_types(lowering, [&]<class T, class I>(T, I) {
-    lowering.emit([=](std::span<std::byte* const> args) -> BoundKernel {
+void lower_gather(UnitBuilder& unit) {
+  const GatherPlan plan =
+      plan_of(unit, unit.input_shape(0), unit.attrs<AxisAttrs>().axis);
+  const IndexCheck check(unit, kIndices, plan.size);
+  const int x = unit.read(0), at = unit.read(kIndices);
+  const int y = unit.write(0);
+  visit_types(unit, [&]<class T, class I>(T, I) {
+    emit(unit, [=](BindContext& args) -> BoundKernel {
       return [=, x = typed<T>(args[x]), at = typed<I>(args[at]),
               y = typed<T>(args[y])] {
         check.require(at);
@@ -75,21 +74,20 @@ void lower_gather(NodeLowering& lowering) {
   });
 }
 
-void lower_scatter(NodeLowering& lowering) {
-  visit_types(lowering,
-              [&]<class T, class I>(T, I) { emit_scatter<T, I>(lowering); });
+void lower_scatter(UnitBuilder& unit) {
+  visit_types(unit, [&]<class T, class I>(T, I) { emit_scatter<T, I>(unit); });
 }
 
-void lower_scatter_gradient(NodeLowering& lowering) {
-  const GatherPlan plan = plan_of(lowering, lowering.input_shape(0),
-                                  lowering.attrs<AxisAttrs>().axis);
-  const IndexCheck check(lowering, kIndices, plan.size);
-  const int g = lowering.read(0), at = lowering.read(kIndices);
-  const int dx = lowering.write(0);
-  const int last = lowering.scratch(
-      checked_bytes<std::int64_t>(plan.num_elements(), "scratch"));
-  visit_types(lowering, [&]<class T, class I>(T, I) {
-    lowering.emit([=](std::span<std::byte* const> args) -> BoundKernel {
+void lower_scatter_gradient(UnitBuilder& unit) {
+  const GatherPlan plan =
+      plan_of(unit, unit.input_shape(0), unit.attrs<AxisAttrs>().axis);
+  const IndexCheck check(unit, kIndices, plan.size);
+  const int g = unit.read(0), at = unit.read(kIndices);
+  const int dx = unit.write(0);
+  const int last =
+      unit.scratch(checked_bytes<std::int64_t>(plan.num_elements(), "scratch"));
+  visit_types(unit, [&]<class T, class I>(T, I) {
+    emit(unit, [=](BindContext& args) -> BoundKernel {
       return [=, g = typed<T>(args[g]), at = typed<I>(args[at]),
               last = typed<std::int64_t>(args[last]), dx = typed<T>(args[dx])] {
         check.require(at);

@@ -10,32 +10,32 @@ namespace {
 
 constexpr int kIndices = 1;
 
-EmbeddingPlan plan_of(const NodeLowering& lowering, const Shape& weights,
+EmbeddingPlan plan_of(const UnitBuilder& unit, const Shape& weights,
                       std::int64_t padding_index) {
   return {.count = weights.num_elements() / weights.back(),
           .width = weights.back(),
-          .num_tokens = lowering.input_shape(kIndices).num_elements(),
+          .num_tokens = unit.input_shape(kIndices).num_elements(),
           .padding_index = padding_index};
 }
 
 /// Calls use(T{}, I{}): how input 0 and the indices are stored.
 template <class Use>
-void visit_types(const NodeLowering& lowering, Use&& use) {
-  const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    visit_index_type(lowering, kIndices, [&]<class I>(I) { use(T{}, I{}); });
+void visit_types(const UnitBuilder& unit, Use&& use) {
+  const DataType type = unit.input_desc(0).data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    visit_index_type(unit, kIndices, [&]<class I>(I) { use(T{}, I{}); });
   });
 }
 
 /// Rows that are looked up change where they are stored.
 template <class T, class I>
-void lower_renormalizing(NodeLowering& lowering, const EmbeddingPlan& plan,
+void lower_renormalizing(UnitBuilder& unit, const EmbeddingPlan& plan,
                          const MaximumNorm& norm, const IndexCheck& check) {
-  const int weights = lowering.mutate(0), at = lowering.read(kIndices);
-  const int y = lowering.write(0);
+  const int weights = unit.mutate(0), at = unit.read(kIndices);
+  const int y = unit.write(0);
   const int is_done =
-      lowering.scratch(checked_bytes<std::uint8_t>(plan.count, "scratch"));
-  lowering.emit([=](std::span<std::byte* const> args) -> BoundKernel {
+      unit.scratch(checked_bytes<std::uint8_t>(plan.count, "scratch"));
+  emit(unit, [=](BindContext& args) -> BoundKernel {
     return
         [=, weights = typed<T>(args[weights]), at = typed<I>(args[at]),
          y = typed<T>(args[y]), is_done = typed<std::uint8_t>(args[is_done])] {
@@ -47,11 +47,11 @@ void lower_renormalizing(NodeLowering& lowering, const EmbeddingPlan& plan,
 }
 
 template <class T, class I>
-void lower_reading(NodeLowering& lowering, const EmbeddingPlan& plan,
+void lower_reading(UnitBuilder& unit, const EmbeddingPlan& plan,
                    const MaximumNorm& norm, const IndexCheck& check) {
-  const int weights = lowering.read(0), at = lowering.read(kIndices);
-  const int y = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> args) -> BoundKernel {
+  const int weights = unit.read(0), at = unit.read(kIndices);
+  const int y = unit.write(0);
+  emit(unit, [=](BindContext& args) -> BoundKernel {
     return [=, weights = typed<T>(args[weights]), at = typed<I>(args[at]),
             y = typed<T>(args[y])] {
       check.require(at);
@@ -66,37 +66,35 @@ void lower_reading(NodeLowering& lowering, const EmbeddingPlan& plan,
 
 }  // namespace
 
-void lower_embedding(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<EmbeddingAttrs>();
+void lower_embedding(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<EmbeddingAttrs>();
   const EmbeddingPlan plan =
-      plan_of(lowering, lowering.input_shape(0), attrs.padding_index);
-  const IndexCheck check(lowering, kIndices, plan.count);
+      plan_of(unit, unit.input_shape(0), attrs.padding_index);
+  const IndexCheck check(unit, kIndices, plan.count);
   const MaximumNorm norm{.most = attrs.maximum_norm, .p = attrs.p_norm};
-  visit_types(lowering, [&]<class T, class I>(T, I) {
-    if (mutates(lowering.node(), 0)) {
-      lower_renormalizing<T, I>(lowering, plan, norm, check);
+  visit_types(unit, [&]<class T, class I>(T, I) {
+    if (mutates(unit.node(), 0)) {
+      lower_renormalizing<T, I>(unit, plan, norm, check);
     } else {
-      lower_reading<T, I>(lowering, plan, norm, check);
+      lower_reading<T, I>(unit, plan, norm, check);
     }
   });
 }
 
-void lower_embedding_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<EmbeddingGradientAttrs>();
-  const EmbeddingPlan plan =
-      plan_of(lowering, attrs.shape, attrs.padding_index);
-  const IndexCheck check(lowering, kIndices, plan.count);
+void lower_embedding_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<EmbeddingGradientAttrs>();
+  const EmbeddingPlan plan = plan_of(unit, attrs.shape, attrs.padding_index);
+  const IndexCheck check(unit, kIndices, plan.count);
   const bool divides = attrs.scales_gradient_by_frequency;
   const std::int64_t num_elements = attrs.shape.num_elements();
-  const int gradient = lowering.read(0), at = lowering.read(kIndices);
-  const int dweights = lowering.write(0);
+  const int gradient = unit.read(0), at = unit.read(kIndices);
+  const int dweights = unit.write(0);
   const int times =
-      divides
-          ? lowering.scratch(checked_bytes<std::int64_t>(plan.count, "scratch"))
-          : -1;
-  visit_types(lowering, [&]<class T, class I>(T, I) {
-    const int sums = add_sums<T>(lowering, dweights, num_elements);
-    lowering.emit([=](std::span<std::byte* const> args) -> BoundKernel {
+      divides ? unit.scratch(checked_bytes<std::int64_t>(plan.count, "scratch"))
+              : -1;
+  visit_types(unit, [&]<class T, class I>(T, I) {
+    const int sums = add_sums<T>(unit, dweights, num_elements);
+    emit(unit, [=](BindContext& args) -> BoundKernel {
       return [=, gradient = typed<T>(args[gradient]), at = typed<I>(args[at]),
               times = divides ? typed<std::int64_t>(args[times]) : nullptr,
               sums = floats(args[sums]), dweights = typed<T>(args[dweights])] {

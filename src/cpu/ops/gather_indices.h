@@ -18,11 +18,11 @@ namespace traingraph::cpu {
 
 /// Calls use(I{}) with the C++ type of the indices, input `input`.
 template <class Use>
-void visit_index_type(const NodeLowering& lowering, int input, Use&& use) {
-  const DataType type = lowering.input_desc(input).data_type;
+void visit_index_type(const UnitBuilder& unit, int input, Use&& use) {
+  const DataType type = unit.input_desc(input).data_type;
   if (type == DataType::Int32) return use(std::int32_t{});
   if (type == DataType::Int64) return use(std::int64_t{});
-  fail_type(lowering, type);
+  fail_type(unit, type);
 }
 
 /// The indices of one node.
@@ -32,13 +32,12 @@ struct IndexCheck {
   std::optional<std::int64_t> ignored;  // may be there, too
   std::string op, node, tensor;         // for the message
 
-  IndexCheck(const NodeLowering& lowering, int input,
-             std::int64_t num_positions)
-      : count(lowering.input_shape(input).num_elements()),
+  IndexCheck(const UnitBuilder& unit, int input, std::int64_t num_positions)
+      : count(unit.input_shape(input).num_elements()),
         num_positions(num_positions),
-        op(lowering.node().op->name),
-        node(lowering.node().name),
-        tensor(lowering.input_name(input)) {}
+        op(unit.node().op->name),
+        node(unit.node().name),
+        tensor(unit.input_name(input)) {}
 
   template <class I>
   bool is_inside(I index) const {

@@ -67,9 +67,9 @@ Shape start_at(int rank, std::int64_t axis, std::int64_t position) {
   return start;
 }
 
-void emit_copy(NodeLowering& lowering, const WindowCopy& copy) {
-  const int x = lowering.read(0), y = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void emit_copy(UnitBuilder& unit, const WindowCopy& copy) {
+  const int x = unit.read(0), y = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [=, x = at[x], y = at[y]] { copy(x, y); };
   });
 }
@@ -94,21 +94,20 @@ bool keeps_order(const Shape& shape, const Shape& axes) {
 
 }  // namespace
 
-void lower_reshape(NodeLowering& lowering) { lowering.alias(0, 0); }
+void lower_reshape(UnitBuilder& unit) { unit.alias(0, 0); }
 
-void lower_transpose(NodeLowering& lowering) {
-  const Shape& axes = lowering.attrs<TransposeAttrs>().axes;
-  const TensorDescriptor& source = lowering.input_desc(0);
-  const Shape& target = lowering.result_shape(0);
-  if (keeps_order(source.shape, axes)) return lowering.alias(0, 0);
+void lower_transpose(UnitBuilder& unit) {
+  const Shape& axes = unit.attrs<TransposeAttrs>().axes;
+  const TensorDescriptor& source = unit.input_desc(0);
+  const Shape& target = unit.result_shape(0);
+  if (keeps_order(source.shape, axes)) return unit.alias(0, 0);
 
   const Shape strides = permuted(element_strides(source.shape), axes);
   const std::size_t element_bytes = size_of(source.data_type);
   if (element_bytes != 1 && element_bytes != 4) {
-    return emit_copy(
-        lowering,
-        {StridedCopy(target, strides, element_strides(target), element_bytes),
-         0, 0});
+    return emit_copy(unit, {StridedCopy(target, strides,
+                                        element_strides(target), element_bytes),
+                            0, 0});
   }
   // Engines move elements of 1 and 4 bytes without looking at them.
   const DataType type =
@@ -116,55 +115,55 @@ void lower_transpose(NodeLowering& lowering) {
   Reorder reorder =
       make_reorder(Layout::strided(to_sizes(target), to_sizes(strides), type),
                    Layout::plain(target, type));
-  lowering.read(0);
-  lowering.write(0);
-  if (reorder.scratch_bytes > 0) lowering.scratch(reorder.scratch_bytes);
-  lowering.emit(std::move(reorder.bind));
+  unit.read(0);
+  unit.write(0);
+  if (reorder.scratch_bytes > 0) unit.scratch(reorder.scratch_bytes);
+  emit(unit, std::move(reorder.bind));
 }
 
-void lower_concatenate(NodeLowering& lowering) {
-  const TensorDescriptor& whole = lowering.result_desc(0);
-  const std::int64_t axis = lowering.attrs<AxisAttrs>().axis;
+void lower_concatenate(UnitBuilder& unit) {
+  const TensorDescriptor& whole = unit.result_desc(0);
+  const std::int64_t axis = unit.attrs<AxisAttrs>().axis;
   const std::size_t element_bytes = size_of(whole.data_type);
-  const int num_parts = static_cast<int>(lowering.node().inputs.size());
+  const int num_parts = static_cast<int>(unit.node().inputs.size());
   std::vector<WindowCopy> copies;
   std::int64_t position = 0;
   for (int i = 0; i < num_parts; ++i) {
-    const Shape& part = lowering.input_shape(i);
-    lowering.read(i);
+    const Shape& part = unit.input_shape(i);
+    unit.read(i);
     copies.push_back(scatter(whole.shape, start_at(part.rank(), axis, position),
                              {}, part, element_bytes));
     position += part[axis];
   }
-  const int y = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int y = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     // Inputs are the first arguments.
-    const std::vector<const std::byte*> parts(at.begin(),
-                                              at.begin() + num_parts);
+    std::vector<const std::byte*> parts;
+    for (int i = 0; i < num_parts; ++i) parts.push_back(at[i]);
     return [copies, parts, y = at[y]] {
       for (std::size_t i = 0; i < parts.size(); ++i) copies[i](parts[i], y);
     };
   });
 }
 
-void lower_split(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<SplitAttrs>();
-  const TensorDescriptor& whole = lowering.input_desc(0);
+void lower_split(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<SplitAttrs>();
+  const TensorDescriptor& whole = unit.input_desc(0);
   const std::int64_t axis = attrs.axis;
-  const int x = lowering.read(0);
+  const int x = unit.read(0);
   std::vector<WindowCopy> copies;
   std::vector<int> targets;
   std::int64_t position = 0;
   for (int r = 0; r < attrs.lengths.rank(); ++r) {
-    if (lowering.is_used(r)) {
-      copies.push_back(
-          gather(whole.shape, start_at(whole.shape.rank(), axis, position), {},
-                 lowering.result_shape(r), size_of(whole.data_type)));
-      targets.push_back(lowering.write(r));
+    if (unit.is_used(r)) {
+      copies.push_back(gather(whole.shape,
+                              start_at(whole.shape.rank(), axis, position), {},
+                              unit.result_shape(r), size_of(whole.data_type)));
+      targets.push_back(unit.write(r));
     }
     position += attrs.lengths[r];
   }
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     std::vector<std::byte*> parts;
     for (int target : targets) parts.push_back(at[target]);
     return [copies, parts, x = at[x]] {
@@ -173,33 +172,33 @@ void lower_split(NodeLowering& lowering) {
   });
 }
 
-void lower_slice(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<SliceAttrs>();
-  const TensorDescriptor& whole = lowering.input_desc(0);
-  emit_copy(lowering,
-            gather(whole.shape, attrs.start, attrs.stride,
-                   lowering.result_shape(0), size_of(whole.data_type)));
+void lower_slice(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<SliceAttrs>();
+  const TensorDescriptor& whole = unit.input_desc(0);
+  emit_copy(unit, gather(whole.shape, attrs.start, attrs.stride,
+                         unit.result_shape(0), size_of(whole.data_type)));
 }
 
-void lower_slice_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<SliceGradientAttrs>();
-  const TensorDescriptor& whole = lowering.result_desc(0);
+void lower_slice_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<SliceGradientAttrs>();
+  const TensorDescriptor& whole = unit.result_desc(0);
   const WindowCopy copy =
-      scatter(whole.shape, attrs.start, attrs.stride, lowering.input_shape(0),
+      scatter(whole.shape, attrs.start, attrs.stride, unit.input_shape(0),
               size_of(whole.data_type));
-  const int gradient = lowering.read(0), dx = lowering.write(0);
-  lowering.emit([=, bytes = static_cast<std::int64_t>(whole.size_bytes())](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [=, gradient = at[gradient], dx = at[dx]] {
-      parallel_for(
-          bytes, 4 * kCheapGrain,
-          [&](std::int64_t begin, std::int64_t end) {
-            std::memset(dx + begin, 0, end - begin);
-          },
-          /*multiple=*/64);
-      copy(gradient, dx);
-    };
-  });
+  const int gradient = unit.read(0), dx = unit.write(0);
+  emit(unit,
+       [=, bytes = static_cast<std::int64_t>(whole.size_bytes())](
+           BindContext& at) -> BoundKernel {
+         return [=, gradient = at[gradient], dx = at[dx]] {
+           parallel_for(
+               bytes, 4 * kCheapGrain,
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::memset(dx + begin, 0, end - begin);
+               },
+               /*multiple=*/64);
+           copy(gradient, dx);
+         };
+       });
 }
 
 }  // namespace traingraph::cpu

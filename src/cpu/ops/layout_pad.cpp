@@ -147,9 +147,9 @@ void pad_gradient(const PadPlan& plan, const T* gradient, float* sums, T* dx) {
 }
 
 template <class T>
-void emit_pad(NodeLowering& lowering, const PadPlan& plan, T value) {
-  const int x = lowering.read(0), y = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void emit_pad(UnitBuilder& unit, const PadPlan& plan, T value) {
+  const int x = unit.read(0), y = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [plan, value, x = typed<T>(at[x]), y = typed<T>(at[y])] {
       pad<T>(plan, x, y, value);
     };
@@ -158,28 +158,28 @@ void emit_pad(NodeLowering& lowering, const PadPlan& plan, T value) {
 
 }  // namespace
 
-void lower_pad(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<PadAttrs>();
-  const PadPlan plan(attrs, lowering.input_shape(0), lowering.result_shape(0));
+void lower_pad(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<PadAttrs>();
+  const PadPlan plan(attrs, unit.input_shape(0), unit.result_shape(0));
   const float value = attrs.type == PaddingType::Constant ? attrs.value : 0;
-  visit_type(lowering, lowering.input_desc(0).data_type, [&]<class T>(T) {
-    emit_pad<Stored<T>>(lowering, plan, convert<T>(value));
+  visit_type(unit, unit.input_desc(0).data_type, [&]<class T>(T) {
+    emit_pad<Stored<T>>(unit, plan, convert<T>(value));
   });
 }
 
-void lower_pad_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<PadAttrs>();
-  const Shape& source = lowering.result_shape(0);
-  const Shape& target = lowering.input_shape(0);
-  const int gradient = lowering.read(0), dx = lowering.write(0);
+void lower_pad_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<PadAttrs>();
+  const Shape& source = unit.result_shape(0);
+  const Shape& target = unit.input_shape(0);
+  const int gradient = unit.read(0), dx = unit.write(0);
   const bool repeats =
       attrs.type != PaddingType::Zero && attrs.type != PaddingType::Constant;
   if (repeats) {
     const PadPlan plan(attrs, source, target);
-    const DataType type = lowering.result_desc().data_type;
-    visit_float_type(lowering, type, [&]<class T>(T) {
-      const int sums = add_sums<T>(lowering, dx, source.num_elements());
-      lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    const DataType type = unit.result_desc().data_type;
+    visit_float_type(unit, type, [&]<class T>(T) {
+      const int sums = add_sums<T>(unit, dx, source.num_elements());
+      emit(unit, [=](BindContext& at) -> BoundKernel {
         return
             [plan, gradient = typed<T>(at[gradient]), sums = floats(at[sums]),
              dx = typed<T>(at[dx])] { pad_gradient(plan, gradient, sums, dx); };
@@ -188,7 +188,7 @@ void lower_pad_gradient(NodeLowering& lowering) {
     return;
   }
   const Shape strides = element_strides(target);
-  const std::size_t element_bytes = size_of(lowering.input_desc(0).data_type);
+  const std::size_t element_bytes = size_of(unit.input_desc(0).data_type);
   const StridedCopy copy(source, strides, element_strides(source),
                          element_bytes);
   std::int64_t offset = 0;
@@ -196,7 +196,7 @@ void lower_pad_gradient(NodeLowering& lowering) {
     offset += attrs.before[axis] * strides[axis];
   }
   offset *= static_cast<std::int64_t>(element_bytes);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [=, gradient = at[gradient] + offset, dx = at[dx]] {
       copy(gradient, dx);
     };

@@ -23,23 +23,25 @@ struct Spread {
   int scratch = -1;
   std::optional<StridedCopy> copy;
 
-  const float* bind(std::span<std::byte* const> at) const {
+  const float* bind(BindContext& at) const {
     if (arg < 0) return nullptr;
     return floats(at[copy ? scratch : arg]);
   }
-  void prepare(std::span<std::byte* const> at) const {
-    if (copy) (*copy)(at[arg], at[scratch]);
+  /// Spreads it, when called; empty: there is nothing to do.
+  BoundKernel bind_copy(BindContext& at) const {
+    if (!copy) return {};
+    return [copy = *copy, from = at[arg], to = at[scratch]] { copy(from, to); };
   }
 };
 
 /// `view` is the input's shape, but for axes of size 1.
-Spread read_spread(NodeLowering& lowering, int input, const Shape& view,
+Spread read_spread(UnitBuilder& unit, int input, const Shape& view,
                    const Shape& target) {
   Spread spread;
-  spread.arg = lowering.read(input);
+  spread.arg = unit.read(input);
   if (view.num_elements() == target.num_elements()) return spread;
   spread.scratch =
-      lowering.scratch(checked_bytes<float>(target.num_elements(), "scratch"));
+      unit.scratch(checked_bytes<float>(target.num_elements(), "scratch"));
   spread.copy = StridedCopy::broadcast(view, target, sizeof(float));
   return spread;
 }
@@ -53,29 +55,29 @@ struct Operands {
   std::optional<IndexCheck> check;           // of these
 
   /// The first of them is input `first`.
-  Operands(NodeLowering& lowering, int first) {
-    const auto& attrs = lowering.attrs<LossAttrs>();
-    const Shape& shape = lowering.input_shape(first);
+  Operands(UnitBuilder& unit, int first) {
+    const auto& attrs = unit.attrs<LossAttrs>();
+    const Shape& shape = unit.input_shape(first);
     plan = plan_loss(attrs, shape);
-    prediction = lowering.read(first);
-    const TensorDescriptor& desc = lowering.input_desc(first + 1);
+    prediction = unit.read(first);
+    const TensorDescriptor& desc = unit.input_desc(first + 1);
     are_names = are_class_indices(attrs.type, desc.data_type);
     are_wide = desc.data_type == DataType::Int64;
     if (are_names) {
-      labels.arg = lowering.read(first + 1);
-      check.emplace(lowering, first + 1, plan.classes);
+      labels.arg = unit.read(first + 1);
+      check.emplace(unit, first + 1, plan.classes);
       check->ignored = attrs.ignore_index;
     } else {
       const Shape view =
           loss_labels_shape(attrs.type, shape, desc.shape, are_names).value();
-      labels = read_spread(lowering, first + 1, view, shape);
+      labels = read_spread(unit, first + 1, view, shape);
     }
-    if (lowering.has(first + 2)) read_weights(lowering, first + 2, shape);
-    if (lowering.has(first + 3)) class_weights = lowering.read(first + 3);
+    if (unit.has(first + 2)) read_weights(unit, first + 2, shape);
+    if (unit.has(first + 3)) class_weights = unit.read(first + 3);
   }
 
   template <class T>
-  LossArgs<T> bind(std::span<std::byte* const> at) const {
+  LossArgs<T> bind(BindContext& at) const {
     LossArgs<T> args;
     args.prediction = typed<T>(at[prediction]);
     if (!are_names) args.labels = labels.bind(at);
@@ -91,31 +93,31 @@ struct Operands {
 
   /// Runs `run` when labels and weights are checked and in place.
   template <class T, class Run>
-  BoundKernel prepared(std::span<std::byte* const> at, const LossArgs<T>& args,
+  BoundKernel prepared(BindContext& at, const LossArgs<T>& args,
                        Run run) const {
     if (!labels.copy && !weights.copy && !check) return run;
-    const std::vector<std::byte*> addresses(at.begin(), at.end());
-    return [*this, addresses, args, run] {
+    return [check = check, args, run, spread_labels = labels.bind_copy(at),
+            spread_weights = weights.bind_copy(at)] {
       if (args.names) check->require(args.names);
       if (args.wide_names) check->require(args.wide_names);
-      labels.prepare(addresses);
-      weights.prepare(addresses);
+      if (spread_labels) spread_labels();
+      if (spread_weights) spread_weights();
       run();
     };
   }
 
  private:
-  void read_weights(NodeLowering& lowering, int input, const Shape& shape) {
-    const Shape& given = lowering.input_shape(input);
+  void read_weights(UnitBuilder& unit, int input, const Shape& shape) {
+    const Shape& given = unit.input_shape(input);
     if (given.num_elements() == 1) {
-      weights.arg = lowering.read(input);
+      weights.arg = unit.read(input);
       return;
     }
     plan.has_many_weights = true;
     const LossType type = plan.attrs.type;
-    weights = read_spread(lowering, input,
-                          loss_weights_shape(type, shape, given).value(),
-                          element_loss_shape(type, shape));
+    weights =
+        read_spread(unit, input, loss_weights_shape(type, shape, given).value(),
+                    element_loss_shape(type, shape));
   }
 };
 
@@ -137,38 +139,6 @@ void with_losses(const LossPlan& plan, Use&& use) {
 
 }  // namespace
 
-LossPlan plan_loss(const LossAttrs& attrs, const Shape& prediction) {
-  LossPlan plan;
-  plan.attrs = attrs;
-  plan.num_losses = element_loss_shape(attrs.type, prediction).num_elements();
-  if (sums_over_classes(attrs.type)) {
-    plan.samples = prediction[0];
-    plan.classes = prediction[1];
-    plan.inner = plan.num_losses / plan.samples;
-  } else if (attrs.type == LossType::CosineDistance) {
-    plan.samples = prediction[0];
-    plan.inner = prediction.num_elements() / plan.samples;
-  } else {
-    plan.inner = plan.num_losses;
-  }
-  plan.divisor = static_cast<double>(plan.num_losses);
-  return plan;
-}
-
-double LossPlan::scale() const {
-  const bool is_mean = attrs.reduction == ReductionType::Mean;
-  return attrs.weight / (is_mean ? divisor : 1.0);
-}
-
-std::int64_t LossPlan::num_partials() const {
-  if (!is_reduced()) return 0;
-  if (attrs.type == LossType::CosineDistance) return samples;
-  if (sums_over_classes(attrs.type)) {
-    return samples * ((inner + kLossColumns - 1) / kLossColumns);
-  }
-  return (num_losses + kLossBlock - 1) / kLossBlock;
-}
-
 void finish_loss(const LossPlan& plan, const double* partials, float* result) {
   double sum = 0;
   const std::int64_t count = plan.num_partials();
@@ -176,18 +146,18 @@ void finish_loss(const LossPlan& plan, const double* partials, float* result) {
   result[0] = static_cast<float>(sum * plan.scale());
 }
 
-void lower_loss(NodeLowering& lowering) {
-  const Operands operands(lowering, /*first=*/0);
+void lower_loss(UnitBuilder& unit) {
+  const Operands operands(unit, /*first=*/0);
   const LossPlan& plan = operands.plan;
-  const int result = lowering.write(0);
+  const int result = unit.write(0);
   int partials = -1;
   if (plan.is_reduced()) {
     partials =
-        lowering.scratch(checked_bytes<double>(plan.num_partials(), "scratch"));
+        unit.scratch(checked_bytes<double>(plan.num_partials(), "scratch"));
   }
-  const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const DataType type = unit.input_desc(0).data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       LossArgs<T> args = operands.bind<T>(at);
       args.result = floats(at[result]);
       if (partials >= 0) args.partials = typed<double>(at[partials]);
@@ -198,13 +168,13 @@ void lower_loss(NodeLowering& lowering) {
   });
 }
 
-void lower_loss_gradient(NodeLowering& lowering) {
-  const int gradient = lowering.read(0);
-  const Operands operands(lowering, /*first=*/1);
-  const int dx = lowering.write(0);
-  const DataType type = lowering.input_desc(1).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_loss_gradient(UnitBuilder& unit) {
+  const int gradient = unit.read(0);
+  const Operands operands(unit, /*first=*/1);
+  const int dx = unit.write(0);
+  const DataType type = unit.input_desc(1).data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       LossArgs<T> args = operands.bind<T>(at);
       args.gradient = floats(at[gradient]);
       args.dx = typed<T>(at[dx]);

@@ -9,8 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "cpu/ops/loss_args.h"
 #include "cpu/ops/loss_labels.h"
-#include "cpu/ops/loss_plan.h"
 #include "cpu/ops/loss_short_rows.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"

@@ -313,34 +313,34 @@ struct Arguments {
 };
 
 template <class Label>
-CtcLoss<Label> plan_of(const NodeLowering& lowering, int first) {
-  const Shape& prediction = lowering.input_shape(first + ctc::kPrediction);
-  return {.attrs = lowering.attrs<CtcLossAttrs>(),
+CtcLoss<Label> plan_of(const UnitBuilder& unit, int first) {
+  const Shape& prediction = unit.input_shape(first + ctc::kPrediction);
+  return {.attrs = unit.attrs<CtcLossAttrs>(),
           .samples = prediction[0],
           .steps = prediction[1],
           .classes = prediction[2],
-          .num_labels = lowering.input_shape(first + ctc::kLabels)[1]};
+          .num_labels = unit.input_shape(first + ctc::kLabels)[1]};
 }
 
-Arguments read(NodeLowering& lowering, int first, std::int64_t kept) {
+Arguments read(UnitBuilder& unit, int first, std::int64_t kept) {
   const auto optional = [&](int input) {
-    return lowering.has(first + input) ? lowering.read(first + input) : -1;
+    return unit.has(first + input) ? unit.read(first + input) : -1;
   };
-  const std::int64_t samples = lowering.input_shape(first)[0];
-  const std::int64_t labels = lowering.input_shape(first + ctc::kLabels)[1];
+  const std::int64_t samples = unit.input_shape(first)[0];
+  const std::int64_t labels = unit.input_shape(first + ctc::kLabels)[1];
   const std::int64_t floats =
       samples * Rows::count(kept) * Rows::stride_of(labels);
-  return {.prediction = lowering.read(first + ctc::kPrediction),
-          .labels = lowering.read(first + ctc::kLabels),
+  return {.prediction = unit.read(first + ctc::kPrediction),
+          .labels = unit.read(first + ctc::kLabels),
           .lengths = optional(ctc::kLengths),
           .label_lengths = optional(ctc::kLabelLengths),
-          .scratch = lowering.scratch(static_cast<std::size_t>(floats) *
-                                      sizeof(float))};
+          .scratch =
+              unit.scratch(static_cast<std::size_t>(floats) * sizeof(float))};
 }
 
 template <class Label>
 CtcLoss<Label> bound(CtcLoss<Label> plan, const Arguments& args,
-                     std::span<std::byte* const> at) {
+                     BindContext& at) {
   const auto lengths = [&](int arg) {
     return arg < 0 ? nullptr : typed<std::int32_t>(at[arg]);
   };
@@ -352,22 +352,21 @@ CtcLoss<Label> bound(CtcLoss<Label> plan, const Arguments& args,
   return plan;
 }
 
-IndexCheck label_check(const NodeLowering& lowering, int first) {
-  IndexCheck check(lowering, first + ctc::kLabels,
-                   lowering.input_shape(first)[2]);
+IndexCheck label_check(const UnitBuilder& unit, int first) {
+  IndexCheck check(unit, first + ctc::kLabels, unit.input_shape(first)[2]);
   check.ignored = ctc::kPadding;
   return check;
 }
 
 }  // namespace
 
-void lower_ctc_loss(NodeLowering& lowering) {
-  const Arguments args = read(lowering, 0, CtcLoss<std::int32_t>::kKept);
-  const int result = lowering.write(0);
-  const IndexCheck check = label_check(lowering, 0);
-  visit_index_type(lowering, ctc::kLabels, [&]<class Label>(Label) {
-    const auto plan = plan_of<Label>(lowering, 0);
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_ctc_loss(UnitBuilder& unit) {
+  const Arguments args = read(unit, 0, CtcLoss<std::int32_t>::kKept);
+  const int result = unit.write(0);
+  const IndexCheck check = label_check(unit, 0);
+  visit_index_type(unit, ctc::kLabels, [&]<class Label>(Label) {
+    const auto plan = plan_of<Label>(unit, 0);
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       CtcLoss<Label> loss = bound(plan, args, at);
       loss.result = floats(at[result]);
       return [loss, check] {
@@ -378,14 +377,14 @@ void lower_ctc_loss(NodeLowering& lowering) {
   });
 }
 
-void lower_ctc_loss_gradient(NodeLowering& lowering) {
-  const int gradient = lowering.read(0);
-  const Arguments args = read(lowering, 1, lowering.input_shape(1)[1]);
-  const int dx = lowering.write(0);
-  const IndexCheck check = label_check(lowering, 1);
-  visit_index_type(lowering, 1 + ctc::kLabels, [&]<class Label>(Label) {
-    const auto plan = plan_of<Label>(lowering, 1);
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_ctc_loss_gradient(UnitBuilder& unit) {
+  const int gradient = unit.read(0);
+  const Arguments args = read(unit, 1, unit.input_shape(1)[1]);
+  const int dx = unit.write(0);
+  const IndexCheck check = label_check(unit, 1);
+  visit_index_type(unit, 1 + ctc::kLabels, [&]<class Label>(Label) {
+    const auto plan = plan_of<Label>(unit, 1);
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       CtcLoss<Label> loss = bound(plan, args, at);
       loss.gradient = floats(at[gradient]);
       loss.dx = floats(at[dx]);

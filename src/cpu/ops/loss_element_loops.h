@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/ops/loss_plan.h"
+#include "cpu/ops/loss_args.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/ops/loss_plan.h"
+#include "cpu/ops/loss_args.h"
 
 namespace traingraph::cpu {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/ops/loss_args.h"
 #include "cpu/ops/loss_labels.h"
-#include "cpu/ops/loss_plan.h"
 #include "cpu/panel_products.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"

@@ -235,10 +235,10 @@ struct YoloLoss {
 
 /// Inputs from `first`: prediction, labels, anchors.
 template <class T>
-YoloLoss<T> plan_of(const NodeLowering& lowering, int first) {
-  const Shape& shape = lowering.input_shape(first);
-  const std::int64_t anchors = lowering.input_shape(first + 2)[0];
-  return {.attrs = lowering.attrs<YoloLossAttrs>(),
+YoloLoss<T> plan_of(const UnitBuilder& unit, int first) {
+  const Shape& shape = unit.input_shape(first);
+  const std::int64_t anchors = unit.input_shape(first + 2)[0];
+  return {.attrs = unit.attrs<YoloLossAttrs>(),
           .samples = shape[0],
           .anchors = anchors,
           .channels = shape[1] / anchors,
@@ -247,13 +247,13 @@ YoloLoss<T> plan_of(const NodeLowering& lowering, int first) {
 
 }  // namespace
 
-void lower_yolo_loss(NodeLowering& lowering) {
-  const int prediction = lowering.read(0), labels = lowering.read(1);
-  const int sizes = lowering.read(2), result = lowering.write(0);
-  const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    const YoloLoss<T> plan = plan_of<T>(lowering, 0);
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_yolo_loss(UnitBuilder& unit) {
+  const int prediction = unit.read(0), labels = unit.read(1);
+  const int sizes = unit.read(2), result = unit.write(0);
+  const DataType type = unit.input_desc(0).data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    const YoloLoss<T> plan = plan_of<T>(unit, 0);
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       YoloLoss<T> bound = plan;
       bound.prediction = typed<T>(at[prediction]);
       bound.labels = floats(at[labels]);
@@ -264,14 +264,14 @@ void lower_yolo_loss(NodeLowering& lowering) {
   });
 }
 
-void lower_yolo_loss_gradient(NodeLowering& lowering) {
-  const int gradient = lowering.read(0), prediction = lowering.read(1);
-  const int labels = lowering.read(2), sizes = lowering.read(3);
-  const int dx = lowering.write(0);
-  const DataType type = lowering.input_desc(1).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    const YoloLoss<T> plan = plan_of<T>(lowering, 1);
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_yolo_loss_gradient(UnitBuilder& unit) {
+  const int gradient = unit.read(0), prediction = unit.read(1);
+  const int labels = unit.read(2), sizes = unit.read(3);
+  const int dx = unit.write(0);
+  const DataType type = unit.input_desc(1).data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    const YoloLoss<T> plan = plan_of<T>(unit, 1);
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       YoloLoss<T> bound = plan;
       bound.prediction = typed<T>(at[prediction]);
       bound.labels = floats(at[labels]);

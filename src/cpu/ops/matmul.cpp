@@ -76,13 +76,12 @@ void simplify(Matrices& x, Matrices& y, Matrices& z) {
   }
 }
 
-ProductOperands find_operands(const NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<MatMulAttrs>();
-  const int rank = lowering.result_shape().rank();
-  ProductOperands all{
-      view(lowering.input_shape(0), rank, attrs.transposes_x),
-      view(lowering.input_shape(1), rank, attrs.transposes_y),
-      view(lowering.result_shape(), rank, /*is_transposed=*/false)};
+ProductOperands find_operands(const UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<MatMulAttrs>();
+  const int rank = unit.result_shape().rank();
+  ProductOperands all{view(unit.input_shape(0), rank, attrs.transposes_x),
+                      view(unit.input_shape(1), rank, attrs.transposes_y),
+                      view(unit.result_shape(), rank, /*is_transposed=*/false)};
   simplify(all.x, all.y, all.z);
   return all;
 }
@@ -90,11 +89,11 @@ ProductOperands find_operands(const NodeLowering& lowering) {
 /// The product for loops of ours, if it is small enough. They know ReLU only:
 /// with another activation that the engine would fuse it is the engine's.
 std::optional<SmallProduct> find_small_product(
-    const NodeLowering& lowering, const ProductOperands& operands) {
-  const auto& attrs = lowering.attrs<MatMulAttrs>();
-  const ActivationAttrs* next = lowering.next_activation();
+    UnitBuilder& unit, const ProductOperands& operands) {
+  const auto& attrs = unit.attrs<MatMulAttrs>();
+  const ActivationAttrs* next = unit.fusion().next_activation();
   const bool has_relu = next != nullptr && next->type == ActivationType::ReLU;
-  if (!has_relu && fuses_next_activation(lowering)) return {};
+  if (!has_relu && fuses_next_activation(unit)) return {};
   const auto& [x, y, z] = operands;
   if (z.dims.size() != 2) return {};
   const ProductSize size{z.dims[0], z.dims[1], x.dims[1]};
@@ -129,19 +128,18 @@ void convert_all(const From* from, To* to, std::int64_t n) {
 /// Arguments of a product of 16 bits as floats beside them.
 class UpcastMatMul {
  public:
-  UpcastMatMul(NodeLowering& lowering, bool has_bias)
-      : sizes_{lowering.input_shape(0).num_elements(),
-               lowering.input_shape(1).num_elements(),
-               has_bias ? lowering.input_shape(2).num_elements() : 0,
-               lowering.result_shape().num_elements()},
-        scratch_(lowering.scratch(checked_bytes<float>(
+  UpcastMatMul(UnitBuilder& unit, bool has_bias)
+      : sizes_{unit.input_shape(0).num_elements(),
+               unit.input_shape(1).num_elements(),
+               has_bias ? unit.input_shape(2).num_elements() : 0,
+               unit.result_shape().num_elements()},
+        scratch_(unit.scratch(checked_bytes<float>(
             sizes_[0] + sizes_[1] + sizes_[2] + sizes_[3], "scratch"))) {}
 
   /// The product of `from`, whose result is stored as it is there.
   template <class T, class Z>
   BoundKernel bind(const SmallProduct& product, const T* x, const T* y,
-                   const T* bias, Z* z, float* panel,
-                   std::span<std::byte* const> at) const {
+                   const T* bias, Z* z, float* panel, BindContext& at) const {
     float* const wide_x = floats(at[scratch_]);
     float* const wide_y = wide_x + sizes_[0];
     float* const wide_bias = wide_y + sizes_[1];
@@ -163,48 +161,47 @@ class UpcastMatMul {
   int scratch_;
 };
 
-void lower_small_product(NodeLowering& lowering, const SmallProduct& product) {
-  if (product.has_relu) lowering.fuse_activation();
-  const int x = lowering.read(0), y = lowering.read(1),
-            bias = lowering.has(2) ? lowering.read(2) : -1,
-            z = lowering.write(0),
-            scratch = lowering.scratch(
+void lower_small_product(UnitBuilder& unit, const SmallProduct& product) {
+  if (product.has_relu) unit.fusion().fuse_activation();
+  const int x = unit.read(0), y = unit.read(1),
+            bias = unit.has(2) ? unit.read(2) : -1, z = unit.write(0),
+            scratch = unit.scratch(
                 checked_bytes<float>(product.scratch(), "scratch"));
-  const DataType type = lowering.input_desc(0).data_type;
+  const DataType type = unit.input_desc(0).data_type;
   if (type == DataType::Float32) {
-    return lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    return emit(unit, [=](BindContext& at) -> BoundKernel {
       const SmallProductArgs<float> args{floats(at[x]), floats(at[y]),
                                          bias < 0 ? nullptr : floats(at[bias]),
                                          floats(at[z]), floats(at[scratch])};
       return [=] { run_small(product, args); };
     });
   }
-  const UpcastMatMul upcast(lowering, bias >= 0);
-  const DataType result = lowering.result_desc().data_type;
-  visit_any_float(lowering, type, [&]<class T>(T) {
-    const auto emit = [&]<class Z>(Z) {
-      lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const UpcastMatMul upcast(unit, bias >= 0);
+  const DataType result = unit.result_desc().data_type;
+  visit_any_float(unit, type, [&]<class T>(T) {
+    const auto emit_to = [&]<class Z>(Z) {
+      emit(unit, [=](BindContext& at) -> BoundKernel {
         return upcast.bind(product, typed<T>(at[x]), typed<T>(at[y]),
                            bias < 0 ? nullptr : typed<T>(at[bias]),
                            typed<Z>(at[z]), floats(at[scratch]), at);
       });
     };
-    result == type ? emit(T{}) : emit(float{});
+    result == type ? emit_to(T{}) : emit_to(float{});
   });
 }
 
 }  // namespace
 
-void lower_matmul(NodeLowering& lowering) {
-  if (lowering.has_next_cast()) lowering.fuse_cast();
-  const ProductOperands operands = find_operands(lowering);
-  if (const auto small = find_small_product(lowering, operands)) {
-    return lower_small_product(lowering, *small);
+void lower_matmul(UnitBuilder& unit) {
+  if (unit.fusion().has_next_cast()) unit.fusion().fuse_cast();
+  const ProductOperands operands = find_operands(unit);
+  if (const auto small = find_small_product(unit, operands)) {
+    return lower_small_product(unit, *small);
   }
-  if (!has_products(lowering.input_desc(0).data_type)) {
-    return lower_upcast_product(lowering, operands);
+  if (!has_products(unit.input_desc(0).data_type)) {
+    return lower_upcast_product(unit, operands);
   }
-  lower_product(lowering, operands);
+  lower_product(unit, operands);
 }
 
 }  // namespace traingraph::cpu

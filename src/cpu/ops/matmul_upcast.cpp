@@ -93,8 +93,8 @@ struct Plan {
   std::int64_t block_rows, block_columns;
   float alpha;
 
-  Plan(const NodeLowering& lowering, const ProductOperands& operands)
-      : alpha(lowering.attrs<MatMulAttrs>().alpha) {
+  Plan(const UnitBuilder& unit, const ProductOperands& operands)
+      : alpha(unit.attrs<MatMulAttrs>().alpha) {
     const auto& [px, py, pz] = operands;
     const std::size_t leading = pz.dims.size() - 2;
     const auto view = [&](const Matrices& m) {
@@ -239,12 +239,10 @@ class UpcastProduct {
 
 }  // namespace
 
-void lower_upcast_product(NodeLowering& lowering,
-                          const ProductOperands& operands) {
-  const Plan plan(lowering, operands);
-  const int x = lowering.read(0), y = lowering.read(1),
-            bias = lowering.has(2) ? lowering.read(2) : -1,
-            z = lowering.write(0);
+void lower_upcast_product(UnitBuilder& unit, const ProductOperands& operands) {
+  const Plan plan(unit, operands);
+  const int x = unit.read(0), y = unit.read(1),
+            bias = unit.has(2) ? unit.read(2) : -1, z = unit.write(0);
   ByLast<const EngineProduct> products;
   for (const bool is_last_row : {false, true}) {
     for (const bool is_last_column : {false, true}) {
@@ -255,22 +253,22 @@ void lower_upcast_product(NodeLowering& lowering,
                                        : plan.block_columns;
       if (rows == 0 || columns == 0) continue;
       products[is_last_row][is_last_column] =
-          make_engine_product(lowering, packed(rows_of(plan.x, rows)),
+          make_engine_product(unit, packed(rows_of(plan.x, rows)),
                               packed(columns_of(plan.y, columns)),
                               DataType::Float32, ProductUse::Once);
     }
   }
   const auto scratch = [&](std::int64_t rows, std::int64_t columns) {
-    return lowering.scratch(checked_bytes<float>(rows * columns, "scratch"));
+    return unit.scratch(checked_bytes<float>(rows * columns, "scratch"));
   };
   const int wide_x = scratch(plan.block_rows, plan.depth),
             wide_y = scratch(plan.depth, plan.block_columns),
             wide_z = scratch(plan.block_rows, plan.block_columns);
-  const DataType type = lowering.input_desc(0).data_type;
-  const DataType result = lowering.result_desc().data_type;
-  visit_any_float(lowering, type, [&]<class T>(T) {
-    const auto emit = [&]<class Z>(Z) {
-      lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const DataType type = unit.input_desc(0).data_type;
+  const DataType result = unit.result_desc().data_type;
+  visit_any_float(unit, type, [&]<class T>(T) {
+    const auto emit_to = [&]<class Z>(Z) {
+      emit(unit, [=](BindContext& at) -> BoundKernel {
         ByLast<BoundProduct> bound;
         for (int i = 0; i < 2; ++i) {
           for (int j = 0; j < 2; ++j) {
@@ -286,7 +284,7 @@ void lower_upcast_product(NodeLowering& lowering,
             std::move(bound));
       });
     };
-    result == type ? emit(T{}) : emit(float{});
+    result == type ? emit_to(T{}) : emit_to(float{});
   });
 }
 

@@ -8,7 +8,6 @@
 namespace traingraph::cpu {
 
 /// Lowers a MatMul node, with alpha and bias.
-void lower_upcast_product(NodeLowering& lowering,
-                          const ProductOperands& operands);
+void lower_upcast_product(UnitBuilder& unit, const ProductOperands& operands);
 
 }  // namespace traingraph::cpu

@@ -13,14 +13,14 @@ namespace {
 
 /// What is computed behind the norm in the same unit.
 struct Epilogue {
-  NodeLowering last;  // the node whose result the unit writes
+  UnitBuilder last;   // the node whose result the unit writes
   int residual = -1;  // argument
   std::optional<ActivationAttrs> activation;
 };
 
-Epilogue join_epilogue(NodeLowering& norm, const Layout& layout) {
+Epilogue join_epilogue(UnitBuilder& norm, const Layout& layout) {
   Epilogue epilogue{.last = norm, .activation = {}};
-  while (auto next = epilogue.last.join_next()) {
+  while (auto next = epilogue.last.fusion().join_next()) {
     const ValueId value = epilogue.last.node().outputs[0];
     if (next->node().op->kind == OpKind::Binary) {
       const int other = next->node().inputs[0] == value ? 1 : 0;
@@ -40,18 +40,18 @@ struct ForwardArgs {
   float negative_slope;
 };
 
-ForwardArgs add_forward_args(NodeLowering& lowering, const NormLayout& data) {
+ForwardArgs add_forward_args(UnitBuilder& unit, const NormLayout& data) {
   ForwardArgs args{};
-  args.x = lowering.read(0, data.layout);
-  args.gamma = read_optional(lowering, 1);
-  args.beta = read_optional(lowering, 2);
-  Epilogue epilogue = join_epilogue(lowering, data.layout);
+  args.x = unit.read(0, data.layout);
+  args.gamma = read_optional(unit, 1);
+  args.beta = read_optional(unit, 2);
+  Epilogue epilogue = join_epilogue(unit, data.layout);
   args.residual = epilogue.residual;
   args.y = epilogue.last.write(0, data.layout);
-  lowering.may_overwrite(args.y, args.x);
-  if (args.residual >= 0) lowering.may_overwrite(args.y, args.residual);
+  unit.may_overwrite(args.y, args.x);
+  if (args.residual >= 0) unit.may_overwrite(args.y, args.residual);
   args.coefficients =
-      lowering.scratch(3 * data.plan.num_channels() * sizeof(float));
+      unit.scratch(3 * data.plan.num_channels() * sizeof(float));
   args.has_relu = epilogue.activation.has_value();
   if (args.has_relu) args.negative_slope = epilogue.activation->a;
   return args;
@@ -59,7 +59,7 @@ ForwardArgs add_forward_args(NodeLowering& lowering, const NormLayout& data) {
 
 template <class T>
 Affine<T> bind_affine(const ForwardArgs& args, const NormPlan& plan,
-                      std::span<std::byte* const> at) {
+                      BindContext& at) {
   Affine<T> affine;
   affine.has_relu = args.has_relu;
   affine.negative_slope = args.negative_slope;
@@ -78,8 +78,7 @@ struct RunningArgs {
 };
 
 struct Running {
-  Running(const RunningArgs& args, float momentum,
-          std::span<std::byte* const> at)
+  Running(const RunningArgs& args, float momentum, BindContext& at)
       : mean(floats(at[args.mean])),
         variance(floats(at[args.variance])),
         keep(momentum) {}
@@ -100,23 +99,23 @@ struct Running {
 };
 
 template <class T>
-void lower_training(NodeLowering& lowering) {
-  const NormLayout data = choose_norm_layout(lowering, 0);
-  const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const ForwardArgs args = add_forward_args(lowering, data);
-  const RunningArgs running{lowering.mutate(3), lowering.mutate(4)};
-  const int statistics[] = {lowering.write(1), lowering.write(2)};
-  const int totals =
-      lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
-  lowering.emit([=, plan = data.plan,
-                 attrs = attrs](std::span<std::byte* const> at) -> BoundKernel {
-    const auto affine = bind_affine<T>(args, plan, at);
-    return
-        [=, running = Running(running, attrs.momentum, at),
-         epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
-         beta = floats_or_null(at, args.beta), mean = floats(at[statistics[0]]),
-         variance = floats(at[statistics[1]]),
-         totals = typed<double>(at[totals])] {
+void lower_training(UnitBuilder& unit) {
+  const NormLayout data = choose_norm_layout(unit, 0);
+  const auto& attrs = unit.attrs<BatchNormAttrs>();
+  const ForwardArgs args = add_forward_args(unit, data);
+  const RunningArgs running{unit.mutate(3), unit.mutate(4)};
+  const int statistics[] = {unit.write(1), unit.write(2)};
+  const int totals = unit.scratch(num_totals(data.plan, 2) * sizeof(double));
+  emit(
+      unit,
+      [=, plan = data.plan, attrs = attrs](BindContext& at) -> BoundKernel {
+        const auto affine = bind_affine<T>(args, plan, at);
+        return [=, running = Running(running, attrs.momentum, at),
+                epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
+                beta = floats_or_null(at, args.beta),
+                mean = floats(at[statistics[0]]),
+                variance = floats(at[statistics[1]]),
+                totals = typed<double>(at[totals])] {
           for_each_task(plan, [&](const NormTask& task) {
             measure_moments(plan, task, affine.x, totals);
           });
@@ -131,112 +130,114 @@ void lower_training(NodeLowering& lowering) {
           for_each_task_back(
               plan, [&](const NormTask& task) { affine.run(plan, task); });
         };
-  });
-}
-
-template <class T>
-void lower_moments(NodeLowering& lowering) {
-  const NormLayout data = choose_norm_layout(lowering, 0);
-  const int x = lowering.read(0, data.layout), moments = lowering.write();
-  const int totals =
-      lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
-  lowering.emit(
-      [=, plan = data.plan](std::span<std::byte* const> at) -> BoundKernel {
-        return [=, x = typed<T>(at[x]), totals = typed<double>(at[totals]),
-                moments = MomentRows(floats(at[moments]), plan.view.channels)] {
-          for_each_task(plan, [&](const NormTask& task) {
-            measure_moments(plan, task, x, totals);
-          });
-          for_each_channel(plan, [&](std::int64_t c) {
-            if (c >= plan.view.channels) return;
-            const Moments own = merge_moments(plan, totals, c);
-            moments.set(c, static_cast<double>(plan.num_samples), own.mean,
-                        own.variance);
-          });
-        };
       });
 }
 
 template <class T>
-void lower_apply(NodeLowering& lowering) {
-  const NormLayout data = choose_norm_layout(lowering, 0);
-  const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const ForwardArgs args = add_forward_args(lowering, data);
+void lower_moments(UnitBuilder& unit) {
+  const NormLayout data = choose_norm_layout(unit, 0);
+  const int x = unit.read(0, data.layout), moments = unit.write();
+  const int totals = unit.scratch(num_totals(data.plan, 2) * sizeof(double));
+  emit(unit, [=, plan = data.plan](BindContext& at) -> BoundKernel {
+    return [=, x = typed<T>(at[x]), totals = typed<double>(at[totals]),
+            moments = MomentRows(floats(at[moments]), plan.view.channels)] {
+      for_each_task(plan, [&](const NormTask& task) {
+        measure_moments(plan, task, x, totals);
+      });
+      for_each_channel(plan, [&](std::int64_t c) {
+        if (c >= plan.view.channels) return;
+        const Moments own = merge_moments(plan, totals, c);
+        moments.set(c, static_cast<double>(plan.num_samples), own.mean,
+                    own.variance);
+      });
+    };
+  });
+}
+
+template <class T>
+void lower_apply(UnitBuilder& unit) {
+  const NormLayout data = choose_norm_layout(unit, 0);
+  const auto& attrs = unit.attrs<BatchNormAttrs>();
+  const ForwardArgs args = add_forward_args(unit, data);
   std::optional<RunningArgs> running_args;
-  if (attrs.training) running_args = {lowering.mutate(3), lowering.mutate(4)};
-  const int moments = lowering.read(5);
-  const int copies[] = {write_used(lowering, 1), write_used(lowering, 2)};
-  lowering.emit([=, plan = data.plan,
-                 attrs = attrs](std::span<std::byte* const> at) -> BoundKernel {
-    const auto affine = bind_affine<T>(args, plan, at);
-    std::optional<Running> running;
-    if (running_args) running.emplace(*running_args, attrs.momentum, at);
-    return [=, epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
-            beta = floats_or_null(at, args.beta),
-            mean = floats_or_null(at, copies[0]),
-            variance = floats_or_null(at, copies[1]),
-            rows = MomentRows(floats(at[moments]), plan.view.channels)] {
-      for_each_channel(plan, [&](std::int64_t c) {
-        if (c >= plan.view.channels) return affine.set_padding(c);
-        const Moments moments{rows.mean(c), rows.variance(c)};
-        affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
-        if (mean) mean[c] = static_cast<float>(moments.mean);
-        if (variance) variance[c] = static_cast<float>(moments.variance);
-        if (running) running->move(c, moments, rows.count(c));
-      });
-      for_each_task_back(plan,
-                         [&](const NormTask& task) { affine.run(plan, task); });
-    };
-  });
+  if (attrs.training) running_args = {unit.mutate(3), unit.mutate(4)};
+  const int moments = unit.read(5);
+  const int copies[] = {write_used(unit, 1), write_used(unit, 2)};
+  emit(unit,
+       [=, plan = data.plan, attrs = attrs](BindContext& at) -> BoundKernel {
+         const auto affine = bind_affine<T>(args, plan, at);
+         std::optional<Running> running;
+         if (running_args) running.emplace(*running_args, attrs.momentum, at);
+         return [=, epsilon = attrs.epsilon,
+                 gamma = floats_or_null(at, args.gamma),
+                 beta = floats_or_null(at, args.beta),
+                 mean = floats_or_null(at, copies[0]),
+                 variance = floats_or_null(at, copies[1]),
+                 rows = MomentRows(floats(at[moments]), plan.view.channels)] {
+           for_each_channel(plan, [&](std::int64_t c) {
+             if (c >= plan.view.channels) return affine.set_padding(c);
+             const Moments moments{rows.mean(c), rows.variance(c)};
+             affine.set(c, moments.mean, moments.variance, epsilon, gamma,
+                        beta);
+             if (mean) mean[c] = static_cast<float>(moments.mean);
+             if (variance) variance[c] = static_cast<float>(moments.variance);
+             if (running) running->move(c, moments, rows.count(c));
+           });
+           for_each_task_back(
+               plan, [&](const NormTask& task) { affine.run(plan, task); });
+         };
+       });
 }
 
 template <class T>
-void lower_inference(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const NormLayout data = choose_norm_layout(lowering, 0);
-  const ForwardArgs args = add_forward_args(lowering, data);
-  const int running[] = {lowering.read(3), lowering.read(4)};
-  const int copies[] = {write_used(lowering, 1), write_used(lowering, 2)};
-  lowering.emit([=, plan = data.plan, epsilon = attrs.epsilon](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    const auto affine = bind_affine<T>(args, plan, at);
-    return [=, gamma = floats_or_null(at, args.gamma),
-            beta = floats_or_null(at, args.beta), mean = floats(at[running[0]]),
-            variance = floats(at[running[1]]),
-            mean_copy = floats_or_null(at, copies[0]),
-            variance_copy = floats_or_null(at, copies[1])] {
-      for_each_channel(plan, [&](std::int64_t c) {
-        if (c >= plan.view.channels) return affine.set_padding(c);
-        affine.set(c, mean[c], variance[c], epsilon, gamma, beta);
-        if (mean_copy) mean_copy[c] = mean[c];
-        if (variance_copy) variance_copy[c] = variance[c];
-      });
-      for_each_task_back(plan,
-                         [&](const NormTask& task) { affine.run(plan, task); });
-    };
-  });
+void lower_inference(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<BatchNormAttrs>();
+  const NormLayout data = choose_norm_layout(unit, 0);
+  const ForwardArgs args = add_forward_args(unit, data);
+  const int running[] = {unit.read(3), unit.read(4)};
+  const int copies[] = {write_used(unit, 1), write_used(unit, 2)};
+  emit(unit,
+       [=, plan = data.plan,
+        epsilon = attrs.epsilon](BindContext& at) -> BoundKernel {
+         const auto affine = bind_affine<T>(args, plan, at);
+         return
+             [=, gamma = floats_or_null(at, args.gamma),
+              beta = floats_or_null(at, args.beta),
+              mean = floats(at[running[0]]), variance = floats(at[running[1]]),
+              mean_copy = floats_or_null(at, copies[0]),
+              variance_copy = floats_or_null(at, copies[1])] {
+               for_each_channel(plan, [&](std::int64_t c) {
+                 if (c >= plan.view.channels) return affine.set_padding(c);
+                 affine.set(c, mean[c], variance[c], epsilon, gamma, beta);
+                 if (mean_copy) mean_copy[c] = mean[c];
+                 if (variance_copy) variance_copy[c] = variance[c];
+               });
+               for_each_task_back(
+                   plan, [&](const NormTask& task) { affine.run(plan, task); });
+             };
+       });
 }
 
 }  // namespace
 
-void lower_batch_norm(NodeLowering& lowering) {
-  const bool is_training = lowering.attrs<BatchNormAttrs>().training;
-  const DataType type = lowering.input_desc(0).data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    is_training ? lower_training<T>(lowering) : lower_inference<T>(lowering);
+void lower_batch_norm(UnitBuilder& unit) {
+  const bool is_training = unit.attrs<BatchNormAttrs>().training;
+  const DataType type = unit.input_desc(0).data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    is_training ? lower_training<T>(unit) : lower_inference<T>(unit);
   });
 }
 
-void lower_batch_norm_moments(NodeLowering& lowering) {
-  const DataType type = lowering.input_desc(0).data_type;
-  visit_float_or_bfloat16(lowering, type,
-                          [&]<class T>(T) { lower_moments<T>(lowering); });
+void lower_batch_norm_moments(UnitBuilder& unit) {
+  const DataType type = unit.input_desc(0).data_type;
+  visit_float_or_bfloat16(unit, type,
+                          [&]<class T>(T) { lower_moments<T>(unit); });
 }
 
-void lower_batch_norm_apply(NodeLowering& lowering) {
-  const DataType type = lowering.input_desc(0).data_type;
-  visit_float_or_bfloat16(lowering, type,
-                          [&]<class T>(T) { lower_apply<T>(lowering); });
+void lower_batch_norm_apply(UnitBuilder& unit) {
+  const DataType type = unit.input_desc(0).data_type;
+  visit_float_or_bfloat16(unit, type,
+                          [&]<class T>(T) { lower_apply<T>(unit); });
 }
 
 }  // namespace traingraph::cpu

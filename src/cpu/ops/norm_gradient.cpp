@@ -13,13 +13,13 @@ namespace {
 
 /// The nodes of the unit: the last one is the norm's gradient.
 struct Chain {
-  std::optional<NodeLowering> sum, relu;
-  NodeLowering norm;
+  std::optional<UnitBuilder> sum, relu;
+  UnitBuilder norm;
 };
 
-Chain join_chain(const NodeLowering& head) {
+Chain join_chain(const UnitBuilder& head) {
   Chain chain{.sum = {}, .relu = {}, .norm = head};
-  while (auto next = chain.norm.join_next()) {
+  while (auto next = chain.norm.fusion().join_next()) {
     const bool is_sum = chain.norm.node().op->kind == OpKind::Binary;
     (is_sum ? chain.sum : chain.relu) = chain.norm;
     chain.norm = *next;
@@ -37,15 +37,15 @@ struct Args {
   int center = -1, coefficients = -1, totals = -1;
 };
 
-bool keeps_incoming(const Chain& chain) {
-  return chain.relu && chain.relu->outlives_unit(0);
+bool keeps_incoming(Chain& chain) {
+  return chain.relu && chain.relu->fusion().outlives_unit(0);
 }
 
 /// What arrives at the norm.
 void add_incoming(Chain& chain, const Layout& layout, Args& args) {
-  NodeLowering& first = chain.sum    ? *chain.sum
-                        : chain.relu ? *chain.relu
-                                     : chain.norm;
+  UnitBuilder& first = chain.sum    ? *chain.sum
+                       : chain.relu ? *chain.relu
+                                    : chain.norm;
   args.gradient = first.read(0, layout);
   args.more = chain.sum ? chain.sum->read(1, layout) : -1;
   args.activated = chain.relu ? chain.relu->read(1, layout) : -1;
@@ -58,13 +58,13 @@ void may_overwrite_incoming(Chain& chain, const Args& args, int result) {
   }
 }
 
-void add_source(NodeLowering& norm, const NormLayout& data, Args& args) {
+void add_source(UnitBuilder& norm, const NormLayout& data, Args& args) {
   args.x = norm.read(kX, data.layout);
   args.center = norm.scratch(data.plan.num_channels() * sizeof(float));
 }
 
 void add_sums(Chain& chain, const NormLayout& data, Args& args) {
-  NodeLowering& norm = chain.norm;
+  UnitBuilder& norm = chain.norm;
   if (keeps_incoming(chain)) {
     args.kept = chain.relu->write(0, data.layout);
     may_overwrite_incoming(chain, args, args.kept);
@@ -72,7 +72,7 @@ void add_sums(Chain& chain, const NormLayout& data, Args& args) {
   args.totals = norm.scratch(num_totals(data.plan, 3) * sizeof(double));
 }
 
-void add_result(NodeLowering& norm, const NormLayout& data, Args& args) {
+void add_result(UnitBuilder& norm, const NormLayout& data, Args& args) {
   args.gamma = read_optional(norm, kGamma);
   args.dx = norm.write(0, data.layout);
   args.coefficients =
@@ -81,7 +81,7 @@ void add_result(NodeLowering& norm, const NormLayout& data, Args& args) {
 
 /// Of one unit that does all.
 Args add_args(Chain& chain, const NormLayout& data) {
-  NodeLowering& norm = chain.norm;
+  UnitBuilder& norm = chain.norm;
   Args args;
   add_incoming(chain, data.layout, args);
   add_source(norm, data, args);
@@ -97,8 +97,7 @@ Args add_args(Chain& chain, const NormLayout& data) {
 
 template <class T>
 Backward<T> bind_backward(const Args& args, const NormPlan& plan,
-                          float negative_slope,
-                          std::span<std::byte* const> at) {
+                          float negative_slope, BindContext& at) {
   Backward<T> bound;
   bound.in = {.gradient = typed<T>(at[args.gradient]),
               .more = typed_or_null<T>(at, args.more),
@@ -146,8 +145,7 @@ void finish(const NormPlan& plan, const Backward<T>& backward) {
 template <class T>
 struct Kernel {
   Kernel(const Args& args, const NormPlan& norm_plan,
-         const BatchNormAttrs& attrs, float negative_slope,
-         std::span<std::byte* const> at)
+         const BatchNormAttrs& attrs, float negative_slope, BindContext& at)
       : plan(norm_plan),
         epsilon(attrs.epsilon),
         needs_sums(attrs.training || args.dgamma >= 0 || args.dbeta >= 0 ||
@@ -211,18 +209,19 @@ struct Lowered {
 template <class T>
 void lower_all(const Lowered& lowered) {
   const Args args = add_args(lowered.chain, lowered.data);
-  lowered.chain.norm.emit([args, plan = lowered.data.plan,
-                           attrs = lowered.attrs,
-                           slope = lowered.negative_slope](
-                              std::span<std::byte* const> at) -> BoundKernel {
-    return [kernel = Kernel<T>(args, plan, attrs, slope, at)] { kernel.run(); };
-  });
+  emit(lowered.chain.norm,
+       [args, plan = lowered.data.plan, attrs = lowered.attrs,
+        slope = lowered.negative_slope](BindContext& at) -> BoundKernel {
+         return [kernel = Kernel<T>(args, plan, attrs, slope, at)] {
+           kernel.run();
+         };
+       });
 }
 
 /// Inputs: gradient, x, moments.
 template <class T>
 void lower_sums(const Lowered& lowered) {
-  NodeLowering& norm = lowered.chain.norm;
+  UnitBuilder& norm = lowered.chain.norm;
   Args args;
   add_incoming(lowered.chain, lowered.data.layout, args);
   add_source(norm, lowered.data, args);
@@ -230,65 +229,67 @@ void lower_sums(const Lowered& lowered) {
   const int moments = norm.read(2), sums = norm.write(0);
   args.dgamma = write_used(norm, 1);
   args.dbeta = write_used(norm, 2);
-  norm.emit([=, plan = lowered.data.plan, epsilon = lowered.attrs.epsilon,
-             slope = lowered.negative_slope](
-                std::span<std::byte* const> at) -> BoundKernel {
-    const std::int64_t channels = plan.view.channels;
-    return [=, backward = bind_backward<T>(args, plan, slope, at),
-            rows = MomentRows(floats(at[moments]), channels),
-            totals = typed<double>(at[args.totals]), sums = floats(at[sums]),
-            dgamma = floats_or_null(at, args.dgamma),
-            dbeta = floats_or_null(at, args.dbeta)] {
-      set_centers(plan, backward, rows.means());
-      measure(plan, backward, totals);
-      for_each_channel(plan, [&](std::int64_t c) {
-        if (c >= channels) return;
-        const Products of = merge_products(plan, totals, c);
-        const Moments all{rows.mean(c), rows.variance(c)};
-        const double rest = all.mean - backward.center[c];
-        const double around_mean = of.product - rest * of.gradient;
-        const double deviation = std::sqrt(all.variance + epsilon);
-        sums[c] = static_cast<float>(of.gradient);
-        sums[channels + c] = static_cast<float>(around_mean);
-        if (dgamma) dgamma[c] = static_cast<float>(around_mean / deviation);
-        if (dbeta) dbeta[c] = sums[c];
-      });
-    };
-  });
+  emit(norm,
+       [=, plan = lowered.data.plan, epsilon = lowered.attrs.epsilon,
+        slope = lowered.negative_slope](BindContext& at) -> BoundKernel {
+         const std::int64_t channels = plan.view.channels;
+         return
+             [=, backward = bind_backward<T>(args, plan, slope, at),
+              rows = MomentRows(floats(at[moments]), channels),
+              totals = typed<double>(at[args.totals]), sums = floats(at[sums]),
+              dgamma = floats_or_null(at, args.dgamma),
+              dbeta = floats_or_null(at, args.dbeta)] {
+               set_centers(plan, backward, rows.means());
+               measure(plan, backward, totals);
+               for_each_channel(plan, [&](std::int64_t c) {
+                 if (c >= channels) return;
+                 const Products of = merge_products(plan, totals, c);
+                 const Moments all{rows.mean(c), rows.variance(c)};
+                 const double rest = all.mean - backward.center[c];
+                 const double around_mean = of.product - rest * of.gradient;
+                 const double deviation = std::sqrt(all.variance + epsilon);
+                 sums[c] = static_cast<float>(of.gradient);
+                 sums[channels + c] = static_cast<float>(around_mean);
+                 if (dgamma)
+                   dgamma[c] = static_cast<float>(around_mean / deviation);
+                 if (dbeta) dbeta[c] = sums[c];
+               });
+             };
+       });
 }
 
 /// Inputs: gradient, x, gamma, moments, sums.
 template <class T>
-void lower_apply(NodeLowering& norm, const NormLayout& data) {
+void lower_apply(UnitBuilder& norm, const NormLayout& data) {
   Args args;
   args.gradient = norm.read(kGradient, data.layout);
   add_source(norm, data, args);
   add_result(norm, data, args);
   norm.may_overwrite(args.dx, args.gradient);
   const int moments = norm.read(3), sums = norm.read(4);
-  norm.emit(
-      [=, plan = data.plan, epsilon = norm.attrs<BatchNormAttrs>().epsilon](
-          std::span<std::byte* const> at) -> BoundKernel {
-        const std::int64_t channels = plan.view.channels;
-        auto backward = bind_backward<T>(args, plan, /*negative_slope=*/0, at);
-        backward.is_training = true;
-        return [=, gamma = floats_or_null(at, args.gamma),
-                rows = MomentRows(floats(at[moments]), channels),
-                sums = floats(at[sums])] {
-          set_centers(plan, backward, rows.means());
-          for_each_channel(plan, [&](std::int64_t c) {
-            if (c >= channels) return backward.set(c, {}, 0, 0);
-            const Moments all{rows.mean(c), rows.variance(c)};
-            const double n = rows.count(c);
-            const double inverse = 1 / std::sqrt(all.variance + epsilon);
-            const double rest = all.mean - backward.center[c];
-            backward.set(c, {sums[c] / n, 0, rest},
-                         (gamma ? gamma[c] : 1.0) * inverse,
-                         -inverse * inverse * sums[channels + c] / n);
-          });
-          finish(plan, backward);
-        };
-      });
+  emit(norm,
+       [=, plan = data.plan, epsilon = norm.attrs<BatchNormAttrs>().epsilon](
+           BindContext& at) -> BoundKernel {
+         const std::int64_t channels = plan.view.channels;
+         auto backward = bind_backward<T>(args, plan, /*negative_slope=*/0, at);
+         backward.is_training = true;
+         return [=, gamma = floats_or_null(at, args.gamma),
+                 rows = MomentRows(floats(at[moments]), channels),
+                 sums = floats(at[sums])] {
+           set_centers(plan, backward, rows.means());
+           for_each_channel(plan, [&](std::int64_t c) {
+             if (c >= channels) return backward.set(c, {}, 0, 0);
+             const Moments all{rows.mean(c), rows.variance(c)};
+             const double n = rows.count(c);
+             const double inverse = 1 / std::sqrt(all.variance + epsilon);
+             const double rest = all.mean - backward.center[c];
+             backward.set(c, {sums[c] / n, 0, rest},
+                          (gamma ? gamma[c] : 1.0) * inverse,
+                          -inverse * inverse * sums[channels + c] / n);
+           });
+           finish(plan, backward);
+         };
+       });
 }
 
 Lowered describe(Chain& chain) {
@@ -301,27 +302,27 @@ Lowered describe(Chain& chain) {
 
 }  // namespace
 
-void lower_batch_norm_gradient(NodeLowering& lowering) {
-  Chain chain = join_chain(lowering);
+void lower_batch_norm_gradient(UnitBuilder& unit) {
+  Chain chain = join_chain(unit);
   const Lowered lowered = describe(chain);
   const DataType type = chain.norm.input_desc(kX).data_type;
-  visit_float_or_bfloat16(lowering, type,
+  visit_float_or_bfloat16(unit, type,
                           [&]<class T>(T) { lower_all<T>(lowered); });
 }
 
-void lower_batch_norm_gradient_sums(NodeLowering& lowering) {
-  Chain chain = join_chain(lowering);
+void lower_batch_norm_gradient_sums(UnitBuilder& unit) {
+  Chain chain = join_chain(unit);
   const Lowered lowered = describe(chain);
   const DataType type = chain.norm.input_desc(kX).data_type;
-  visit_float_or_bfloat16(lowering, type,
+  visit_float_or_bfloat16(unit, type,
                           [&]<class T>(T) { lower_sums<T>(lowered); });
 }
 
-void lower_batch_norm_gradient_apply(NodeLowering& lowering) {
-  const NormLayout data = choose_norm_layout(lowering, kX);
-  const DataType type = lowering.input_desc(kX).data_type;
-  visit_float_or_bfloat16(lowering, type,
-                          [&]<class T>(T) { lower_apply<T>(lowering, data); });
+void lower_batch_norm_gradient_apply(UnitBuilder& unit) {
+  const NormLayout data = choose_norm_layout(unit, kX);
+  const DataType type = unit.input_desc(kX).data_type;
+  visit_float_or_bfloat16(unit, type,
+                          [&]<class T>(T) { lower_apply<T>(unit, data); });
 }
 
 }  // namespace traingraph::cpu

@@ -5,10 +5,10 @@
 
 #include "cpu/lowering.h"
 #include "cpu/ops/norm_loops.h"
-#include "cpu/ops/norm_plan.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
 #include "graph/moments.h"
+#include "lowering/plans/norm_plan.h"
 
 namespace traingraph::cpu {
 
@@ -19,27 +19,27 @@ struct NormLayout {
 };
 
 /// That of `input`, if it is one of channels; else plain.
-inline NormLayout choose_norm_layout(const NodeLowering& lowering, int input) {
-  const Layout current = lowering.layout(input);
+inline NormLayout choose_norm_layout(const UnitBuilder& unit, int input) {
+  const Layout current = unit.layout(input);
   if (const auto view = ChannelView::of(current)) {
     return {current, NormPlan(*view)};
   }
-  const auto& plain = lowering.plain(lowering.input_desc(input));
+  const auto& plain = unit.plain(unit.input_desc(input));
   return {plain, NormPlan(*ChannelView::of(plain))};
 }
 
 // Arguments that may be absent: -1, and null when bound.
-inline int read_optional(NodeLowering& lowering, int input) {
-  return lowering.has(input) ? lowering.read(input) : -1;
+inline int read_optional(UnitBuilder& unit, int input) {
+  return unit.has(input) ? unit.read(input) : -1;
 }
-inline int write_used(NodeLowering& lowering, int result) {
-  return lowering.is_used(result) ? lowering.write(result) : -1;
+inline int write_used(UnitBuilder& unit, int result) {
+  return unit.is_used(result) ? unit.write(result) : -1;
 }
 template <class T>
-T* typed_or_null(std::span<std::byte* const> at, int arg) {
+T* typed_or_null(BindContext& at, int arg) {
   return arg < 0 ? nullptr : typed<T>(at[arg]);
 }
-inline float* floats_or_null(std::span<std::byte* const> at, int arg) {
+inline float* floats_or_null(BindContext& at, int arg) {
   return typed_or_null<float>(at, arg);
 }
 

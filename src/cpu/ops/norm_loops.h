@@ -11,8 +11,8 @@
 #include <limits>
 
 #include "cpu/float_types.h"
-#include "cpu/ops/norm_plan.h"
 #include "cpu/vector_math.h"
+#include "lowering/plans/norm_plan.h"
 
 namespace traingraph::cpu {
 

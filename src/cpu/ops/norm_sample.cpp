@@ -15,27 +15,27 @@ struct SampleArgs {
   int pieces, scales;
 };
 
-SampleArgs add_args(NodeLowering& lowering, const SamplePlan& plan) {
-  const bool is_training = lowering.attrs<SampleNormAttrs>().training;
+SampleArgs add_args(UnitBuilder& unit, const SamplePlan& plan) {
+  const bool is_training = unit.attrs<SampleNormAttrs>().training;
   SampleArgs args{};
-  args.x = lowering.read(0);
-  args.gamma = read_optional(lowering, 1);
-  args.beta = read_optional(lowering, 2);
+  args.x = unit.read(0);
+  args.gamma = read_optional(unit, 1);
+  args.beta = read_optional(unit, 2);
   args.running_mean = args.running_variance = -1;
-  if (lowering.has(3)) {
-    args.running_mean = is_training ? lowering.mutate(3) : lowering.read(3);
-    args.running_variance = is_training ? lowering.mutate(4) : lowering.read(4);
+  if (unit.has(3)) {
+    args.running_mean = is_training ? unit.mutate(3) : unit.read(3);
+    args.running_variance = is_training ? unit.mutate(4) : unit.read(4);
   }
-  args.y = lowering.write(0);
-  lowering.may_run_in_place(0, 0);
-  args.mean = lowering.write(1);
-  args.variance = lowering.write(2);
+  args.y = unit.write(0);
+  unit.may_run_in_place(0, 0);
+  args.mean = unit.write(1);
+  args.variance = unit.write(2);
   args.pieces = args.scales = -1;
   if (plan.is_split()) {
     const std::int64_t rows = plan.rows();
-    args.pieces = lowering.scratch(
+    args.pieces = unit.scratch(
         checked_bytes<SampleMoments>(rows * plan.pieces_per_row(), "scratch"));
-    args.scales = lowering.scratch(checked_bytes<RowScale>(rows, "scratch"));
+    args.scales = unit.scratch(checked_bytes<RowScale>(rows, "scratch"));
   }
   return args;
 }
@@ -137,14 +137,14 @@ struct SampleKernel {
 
 }  // namespace
 
-void lower_sample_norm(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<SampleNormAttrs>();
-  const SamplePlan plan(SampleView(lowering.input_shape(0), attrs),
+void lower_sample_norm(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<SampleNormAttrs>();
+  const SamplePlan plan(SampleView(unit.input_shape(0), attrs),
                         /*has_element_parameters=*/attrs.groups == 0);
-  const SampleArgs args = add_args(lowering, plan);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const SampleArgs args = add_args(unit, plan);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return SampleKernel<T>{plan,
                              attrs,
                              {.x = typed<T>(at[args.x]),

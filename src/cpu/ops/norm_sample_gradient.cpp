@@ -13,25 +13,25 @@ struct SampleArgs {
   int sums, rows, partial;
 };
 
-SampleArgs add_args(NodeLowering& lowering, const SamplePlan& plan) {
+SampleArgs add_args(UnitBuilder& unit, const SamplePlan& plan) {
   SampleArgs args{};
-  args.gradient = lowering.read(0);
-  args.x = lowering.read(1);
-  args.gamma = read_optional(lowering, 2);
-  args.mean = lowering.read(3);
-  args.variance = lowering.read(4);
-  args.dx = lowering.write(0);
-  args.dgamma = write_used(lowering, 1);
-  args.dbeta = write_used(lowering, 2);
-  lowering.may_overwrite(args.dx, args.gradient);
+  args.gradient = unit.read(0);
+  args.x = unit.read(1);
+  args.gamma = read_optional(unit, 2);
+  args.mean = unit.read(3);
+  args.variance = unit.read(4);
+  args.dx = unit.write(0);
+  args.dgamma = write_used(unit, 1);
+  args.dbeta = write_used(unit, 2);
+  unit.may_overwrite(args.dx, args.gradient);
   args.sums = args.rows = args.partial = -1;
   if (!plan.is_per_element || plan.is_by_columns()) {
-    args.sums = lowering.scratch(checked_bytes<SampleSums>(
+    args.sums = unit.scratch(checked_bytes<SampleSums>(
         plan.rows() * plan.runs_per_row(), "scratch"));
     args.rows =
-        lowering.scratch(checked_bytes<RowGradient>(plan.rows(), "scratch"));
+        unit.scratch(checked_bytes<RowGradient>(plan.rows(), "scratch"));
   } else {
-    args.partial = lowering.scratch(checked_bytes<double>(
+    args.partial = unit.scratch(checked_bytes<double>(
         2 * plan.num_chunks() * plan.length(), "scratch"));
   }
   return args;
@@ -101,7 +101,7 @@ struct ElementKernel : SampleGradient<T> {
       }
     });
     if (!this->has_parameters()) return;
-    parallel_for(length, SamplePlan::grain_of(2 * plan.num_chunks()),
+    parallel_for(length, grain_of_tasks(2 * plan.num_chunks()),
                  [&](std::int64_t begin, std::int64_t end) {
                    add_chunks(this->dgamma, this->partial, begin, end);
                    add_chunks(this->dbeta, this->partial + length, begin, end);
@@ -139,7 +139,7 @@ struct ElementKernel : SampleGradient<T> {
       rows[row] = this->finish(row, of_row);
     }
     constexpr std::int64_t kColumns = 512;
-    const std::int64_t blocks = SamplePlan::divide_up(length, kColumns);
+    const std::int64_t blocks = divide_up(length, kColumns);
     for_each_task(blocks, plan.rows() * kColumns, [&](std::int64_t block) {
       const std::int64_t begin = block * kColumns;
       const std::int64_t end = std::min(length, begin + kColumns);
@@ -247,39 +247,40 @@ struct ChannelKernel : SampleGradient<T> {
 };
 
 template <template <class> class Kernel, class T>
-void emit_kernel(NodeLowering& lowering, const SamplePlan& plan,
+void emit_kernel(UnitBuilder& unit, const SamplePlan& plan,
                  const SampleArgs& args) {
-  const auto& attrs = lowering.attrs<SampleNormAttrs>();
-  lowering.emit([=, epsilon = attrs.epsilon, is_training = attrs.training](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return Kernel<T>{{plan,
-                      epsilon,
-                      is_training,
-                      {.g = typed<T>(at[args.gradient]),
-                       .x = typed<T>(at[args.x]),
-                       .dx = typed<T>(at[args.dx])},
-                      floats_or_null(at, args.gamma),
-                      floats(at[args.mean]),
-                      floats(at[args.variance]),
-                      floats_or_null(at, args.dgamma),
-                      floats_or_null(at, args.dbeta),
-                      typed_or_null<SampleSums>(at, args.sums),
-                      typed_or_null<RowGradient>(at, args.rows),
-                      typed_or_null<double>(at, args.partial)}};
-  });
+  const auto& attrs = unit.attrs<SampleNormAttrs>();
+  emit(unit,
+       [=, epsilon = attrs.epsilon,
+        is_training = attrs.training](BindContext& at) -> BoundKernel {
+         return Kernel<T>{{plan,
+                           epsilon,
+                           is_training,
+                           {.g = typed<T>(at[args.gradient]),
+                            .x = typed<T>(at[args.x]),
+                            .dx = typed<T>(at[args.dx])},
+                           floats_or_null(at, args.gamma),
+                           floats(at[args.mean]),
+                           floats(at[args.variance]),
+                           floats_or_null(at, args.dgamma),
+                           floats_or_null(at, args.dbeta),
+                           typed_or_null<SampleSums>(at, args.sums),
+                           typed_or_null<RowGradient>(at, args.rows),
+                           typed_or_null<double>(at, args.partial)}};
+       });
 }
 
 }  // namespace
 
-void lower_sample_norm_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<SampleNormAttrs>();
-  const SamplePlan plan(SampleView(lowering.input_shape(1), attrs),
+void lower_sample_norm_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<SampleNormAttrs>();
+  const SamplePlan plan(SampleView(unit.input_shape(1), attrs),
                         /*has_element_parameters=*/attrs.groups == 0);
-  const SampleArgs args = add_args(lowering, plan);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    plan.is_per_element ? emit_kernel<ElementKernel, T>(lowering, plan, args)
-                        : emit_kernel<ChannelKernel, T>(lowering, plan, args);
+  const SampleArgs args = add_args(unit, plan);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    plan.is_per_element ? emit_kernel<ElementKernel, T>(unit, plan, args)
+                        : emit_kernel<ChannelKernel, T>(unit, plan, args);
   });
 }
 

@@ -11,8 +11,9 @@
 #include <limits>
 
 #include "cpu/float_types.h"
-#include "cpu/ops/norm_plan.h"
-#include "cpu/ops/norm_sample_plan.h"
+#include "cpu/ops/norm_sample_tasks.h"
+#include "lowering/plans/norm_plan.h"
+#include "lowering/plans/norm_sample_plan.h"
 
 namespace traingraph::cpu {
 

@@ -8,16 +8,16 @@
 
 namespace traingraph::cpu {
 
-void lower_softmax(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<SoftmaxAttrs>();
-  const SoftmaxView view(lowering.input_shape(0), attrs.axis);
+void lower_softmax(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<SoftmaxAttrs>();
+  const SoftmaxView view(unit.input_shape(0), attrs.axis);
   const bool is_log = attrs.operation == SoftmaxOperation::LogSoftmax;
-  const int x = lowering.read(0), y = lowering.write(0);
-  lowering.may_run_in_place(0, 0);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  const int x = unit.read(0), y = unit.write(0);
+  unit.may_run_in_place(0, 0);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
     const auto run = view.inner == 1 ? softmax_rows<T> : softmax_columns<T>;
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [=, x = typed<T>(at[x]), y = typed<T>(at[y])] {
         run(view, is_log, x, y);
       };
@@ -25,18 +25,18 @@ void lower_softmax(NodeLowering& lowering) {
   });
 }
 
-void lower_softmax_gradient(NodeLowering& lowering) {
-  const auto& attrs = lowering.attrs<SoftmaxAttrs>();
-  const SoftmaxView view(lowering.input_shape(1), attrs.axis);
+void lower_softmax_gradient(UnitBuilder& unit) {
+  const auto& attrs = unit.attrs<SoftmaxAttrs>();
+  const SoftmaxView view(unit.input_shape(1), attrs.axis);
   const bool is_log = attrs.operation == SoftmaxOperation::LogSoftmax;
-  const int gradient = lowering.read(0), y = lowering.read(1);
-  const int dx = lowering.write(0);
-  lowering.may_run_in_place(0, 0);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  const int gradient = unit.read(0), y = unit.read(1);
+  const int dx = unit.write(0);
+  unit.may_run_in_place(0, 0);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
     const auto run = view.inner == 1 ? softmax_rows_gradient<T>
                                      : softmax_columns_gradient<T>;
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [=, gradient = typed<T>(at[gradient]), y = typed<T>(at[y]),
               dx = typed<T>(at[dx])] { run(view, is_log, gradient, y, dx); };
     });

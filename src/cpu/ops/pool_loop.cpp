@@ -229,7 +229,7 @@ void average_pool_gradient(const Geometry& g, bool counts_padding,
 
 }  // namespace
 
-MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
+MaxPoolCorrection correct_max_pool(const UnitBuilder& unit,
                                    const PoolWindow& window, const Layout& x,
                                    const Layout& y, std::size_t tap_bytes) {
   const Place x_at(x), y_at(y);
@@ -237,8 +237,8 @@ MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
                    x_at.height, x_at.width,
                    y_at.height, y_at.width};
   MaxPoolCorrection correct;
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
     correct = [=, n = num_elements(x)](const std::byte* from, std::byte* to,
                                        std::byte* taps) {
       const auto* image = reinterpret_cast<const T*>(from);
@@ -253,14 +253,13 @@ MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
   return correct;
 }
 
-void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
-  const Geometry g =
-      geometry(window, lowering.input_shape(0), lowering.result_shape());
-  const int in = lowering.read(0), out = lowering.write(0);
-  const int winners = lowering.write_opaque(1, state_bytes(g));
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_max_pool_loop(UnitBuilder& unit, const PoolWindow& window) {
+  const Geometry g = geometry(window, unit.input_shape(0), unit.result_shape());
+  const int in = unit.read(0), out = unit.write(0);
+  const int winners = unit.write_opaque(1, state_bytes(g));
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [g, x = typed<T>(at[in]), y = typed<T>(at[out]),
               state = typed<std::int32_t>(at[winners])] {
         max_pool(g, x, y, state);
@@ -269,17 +268,15 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
   });
 }
 
-void lower_max_pool_gradient_loop(NodeLowering& lowering) {
-  const Geometry g =
-      geometry({}, lowering.result_shape(), lowering.input_shape(0));
-  const int in = lowering.read(0);
-  const int winners =
-      lowering.read_opaque(2, OpKind::MaxPool2d, state_bytes(g));
-  const int out = lowering.write(0);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    const int sums = add_sums<T>(lowering, out, g.images * g.in_size());
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_max_pool_gradient_loop(UnitBuilder& unit) {
+  const Geometry g = geometry({}, unit.result_shape(), unit.input_shape(0));
+  const int in = unit.read(0);
+  const int winners = unit.read_opaque(2, OpKind::MaxPool2d, state_bytes(g));
+  const int out = unit.write(0);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    const int sums = add_sums<T>(unit, out, g.images * g.in_size());
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return
           [g, gradient = typed<T>(at[in]), dx = typed<T>(at[out]),
            sums = floats(at[sums]), state = typed<std::int32_t>(at[winners])] {
@@ -289,14 +286,13 @@ void lower_max_pool_gradient_loop(NodeLowering& lowering) {
   });
 }
 
-void lower_average_pool_loop(NodeLowering& lowering, const PoolWindow& window,
+void lower_average_pool_loop(UnitBuilder& unit, const PoolWindow& window,
                              bool counts_padding) {
-  const Geometry g =
-      geometry(window, lowering.input_shape(0), lowering.result_shape());
-  const int in = lowering.read(0), out = lowering.write(0);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const Geometry g = geometry(window, unit.input_shape(0), unit.result_shape());
+  const int in = unit.read(0), out = unit.write(0);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [g, counts_padding, x = typed<T>(at[in]), y = typed<T>(at[out])] {
         average_pool(g, counts_padding, x, y);
       };
@@ -304,16 +300,15 @@ void lower_average_pool_loop(NodeLowering& lowering, const PoolWindow& window,
   });
 }
 
-void lower_average_pool_gradient_loop(NodeLowering& lowering,
+void lower_average_pool_gradient_loop(UnitBuilder& unit,
                                       const PoolWindow& window,
                                       bool counts_padding) {
-  const Geometry g =
-      geometry(window, lowering.result_shape(), lowering.input_shape(0));
-  const int in = lowering.read(0), out = lowering.write(0);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    const int sums = add_sums<T>(lowering, out, g.images * g.in_size());
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const Geometry g = geometry(window, unit.result_shape(), unit.input_shape(0));
+  const int in = unit.read(0), out = unit.write(0);
+  const DataType type = unit.result_desc().data_type;
+  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+    const int sums = add_sums<T>(unit, out, g.images * g.in_size());
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [g, counts_padding, gradient = typed<T>(at[in]),
               dx = typed<T>(at[out]), sums = floats(at[sums])] {
         average_pool_gradient(g, counts_padding, gradient, sums, dx);

@@ -28,18 +28,18 @@ PoolWindow window_of(const Attrs& attrs) {
 /// changes where x is finite.
 using MaxPoolCorrection =
     std::function<void(const std::byte*, std::byte*, std::byte*)>;
-MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
+MaxPoolCorrection correct_max_pool(const UnitBuilder& unit,
                                    const PoolWindow& window, const Layout& x,
                                    const Layout& y, std::size_t tap_bytes);
 
 /// inputs (x), results (y, state). The state holds, for each output, the
 /// position of the winner in its image.
-void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window);
+void lower_max_pool_loop(UnitBuilder& unit, const PoolWindow& window);
 /// inputs (gradient, x, state), results (dx).
-void lower_max_pool_gradient_loop(NodeLowering& lowering);
-void lower_average_pool_loop(NodeLowering& lowering, const PoolWindow& window,
+void lower_max_pool_gradient_loop(UnitBuilder& unit);
+void lower_average_pool_loop(UnitBuilder& unit, const PoolWindow& window,
                              bool counts_padding);
-void lower_average_pool_gradient_loop(NodeLowering& lowering,
+void lower_average_pool_gradient_loop(UnitBuilder& unit,
                                       const PoolWindow& window,
                                       bool counts_padding);
 

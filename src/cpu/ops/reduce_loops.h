@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "cpu/ops/reduce_plan.h"
 #include "cpu/parallel.h"
+#include "lowering/plans/reduce_plan.h"
 
 namespace traingraph::cpu {
 

@@ -4,14 +4,13 @@
 
 namespace traingraph::cpu {
 
-RecurrentArguments::RecurrentArguments(NodeLowering& lowering) {
+RecurrentArguments::RecurrentArguments(UnitBuilder& unit) {
   using enum rnn::Operand;
-  const rnn::Op& op = rnn::op_of(lowering.node().op->kind);
-  const Shape& sequence = lowering.input_shape(op.sequence());
-  steps_ = {sequence[0], sequence[1],
-            lowering.input_shape(op.input(Weights))[1],
-            is_reverse(lowering.node().attrs)};
-  type_ = lowering.input_desc(op.sequence()).data_type;
+  const rnn::Op& op = rnn::op_of(unit.node().op->kind);
+  const Shape& sequence = unit.input_shape(op.sequence());
+  steps_ = {sequence[0], sequence[1], unit.input_shape(op.input(Weights))[1],
+            is_reverse(unit.node().attrs)};
+  type_ = unit.input_desc(op.sequence()).data_type;
   for (auto& args : args_) args.fill(-1);
   const auto arg = [&](const rnn::Slot& slot) -> int& {
     return args_[slot.is_gradient ? 1 : 0]
@@ -19,11 +18,11 @@ RecurrentArguments::RecurrentArguments(NodeLowering& lowering) {
   };
   for (int r = 0; r < std::ssize(op.results); ++r) {
     // Loops read dx again.
-    const bool is_written = lowering.is_used(r) || (op.is_gradient() && r == 0);
-    if (is_written) arg(op.results[r]) = lowering.write(r);
+    const bool is_written = unit.is_used(r) || (op.is_gradient() && r == 0);
+    if (is_written) arg(op.results[r]) = unit.write(r);
   }
   const auto is_given = [&](rnn::Operand operand) {
-    return op.input(operand) >= 0 && lowering.has(op.input(operand));
+    return op.input(operand) >= 0 && unit.has(op.input(operand));
   };
   is_shifted_ = is_given(Hidden) && !is_given(InitialState) && !is_given(Mask);
   for (int i = 0; i < std::ssize(op.inputs); ++i) {
@@ -32,12 +31,12 @@ RecurrentArguments::RecurrentArguments(NodeLowering& lowering) {
     const bool is_read = slot.operand != Hidden || slot.is_gradient ||
                          !is_given(Cells) ||
                          (is_shifted_ && has_gradient(Weights));
-    if (is_read && lowering.has(i)) arg(slot) = lowering.read(i);
+    if (is_read && unit.has(i)) arg(slot) = unit.read(i);
   }
   if (op.is_gradient()) {
-    lowering.may_run_in_place(0, op.sequence());
+    unit.may_run_in_place(0, op.sequence());
   } else if (has(Gates)) {
-    lowering.may_run_in_place(op.result(Gates), op.sequence());
+    unit.may_run_in_place(op.result(Gates), op.sequence());
   }
 }
 

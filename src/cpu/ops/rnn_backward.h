@@ -18,18 +18,18 @@ class WeightsGradient {
  public:
   WeightsGradient() = default;
   /// Rows of `columns` gradients, `row` elements apart.
-  WeightsGradient(NodeLowering& lowering, const RecurrentArguments& args,
+  WeightsGradient(UnitBuilder& unit, const RecurrentArguments& args,
                   std::int64_t columns, std::int64_t row, bool is_shifted)
       : s_(args.steps()), columns_(columns), row_(row) {
     skipped_ = is_shifted ? s_.samples : 0;
     const std::int64_t rows = s_.steps * s_.samples - skipped_;
     if (rows == 0) return;
     plan_ = make_engine_product(
-        lowering, MatrixView{rows, columns, row, 1}.transposed(),
+        unit, MatrixView{rows, columns, row, 1}.transposed(),
         MatrixView::plain(rows, s_.hidden), args.type(), ProductUse::Once);
   }
 
-  void bind(std::span<std::byte* const> at, T* gradients, T* states, T* to) {
+  void bind(BindContext& at, T* gradients, T* states, T* to) {
     to_ = to;
     if (!plan_) return;
     // Reverse steps go on from the one after.
@@ -56,13 +56,13 @@ class RecurrentBackward {
  public:
   using T = typename Cell::Element;
 
-  RecurrentBackward(NodeLowering& lowering, const RecurrentArguments& args)
-      : args_(args), s_(args.steps()), cell_(lowering, args) {
+  RecurrentBackward(UnitBuilder& unit, const RecurrentArguments& args)
+      : args_(args), s_(args.steps()), cell_(unit, args) {
     using enum rnn::Operand;
     const std::int64_t width = Cell::kGates * s_.hidden;
     const std::int64_t first = cell_.num_first() * s_.hidden;
     const auto product_of = [&](std::int64_t columns) {
-      return StepProduct(lowering, MatrixView{s_.samples, columns, width, 1},
+      return StepProduct(unit, MatrixView{s_.samples, columns, width, 1},
                          MatrixView::plain(columns, s_.hidden), args.type());
     };
     first_ = product_of(first);
@@ -70,24 +70,24 @@ class RecurrentBackward {
     if (has_second_) second_ = product_of(width - first);
     const bool has_weights = args.has_gradient(Weights);
     if (has_weights) {
-      weights_ = {lowering, args, first, width, args.is_shifted()};
+      weights_ = {unit, args, first, width, args.is_shifted()};
     }
     if (has_weights && has_second_) {
-      second_weights_ = {lowering, args, width - first, width, false};
+      second_weights_ = {unit, args, width - first, width, false};
     }
     for (int* arg : {&first_arg_, &dstate_arg_}) {
-      *arg = scratch_of<float>(lowering, s_.size());
+      *arg = scratch_of<float>(unit, s_.size());
     }
-    if (has_second_) second_arg_ = scratch_of<float>(lowering, s_.size());
+    if (has_second_) second_arg_ = scratch_of<float>(unit, s_.size());
     if (args.has_gradient(Mask)) {
-      dmask_arg_ = scratch_of<float>(lowering, s_.size());
+      dmask_arg_ = scratch_of<float>(unit, s_.size());
     }
     if (!args.is_shifted() && (has_weights || cell_.reads_states())) {
-      states_arg_ = scratch_of<T>(lowering, s_.steps * s_.size());
+      states_arg_ = scratch_of<T>(unit, s_.steps * s_.size());
     }
   }
 
-  void bind(std::span<std::byte* const> at);
+  void bind(BindContext& at);
 
   void operator()() {
     first_.pack();
@@ -212,7 +212,7 @@ class RecurrentBackward {
 };
 
 template <class Cell>
-void RecurrentBackward<Cell>::bind(std::span<std::byte* const> at) {
+void RecurrentBackward<Cell>::bind(BindContext& at) {
   using enum rnn::Operand;
   a_ = args_.template bind<T>(at);
   states_ = address<T>(at, states_arg_);

@@ -37,10 +37,10 @@ class RecurrentCell {
   using Element = T;
   static constexpr int kGates = kNumGates;
 
-  RecurrentCell(const NodeLowering& lowering, const RecurrentArguments& args)
+  RecurrentCell(const UnitBuilder& unit, const RecurrentArguments& args)
       : s_(args.steps()) {
-    const auto activations = gate_activations(lowering.node().attrs);
-    const auto blocks = gate_blocks(lowering.node().attrs);
+    const auto activations = gate_activations(unit.node().attrs);
+    const auto blocks = gate_blocks(unit.node().attrs);
     for (std::size_t q = 0; q < kGates; ++q) {
       gate_[q] = Gate(activations[q]);
       block_[q] = blocks[q];
@@ -58,13 +58,13 @@ class RecurrentCell {
   T* second_states() const { return nullptr; }
 
   /// `product`, `second`: what products give, of all samples.
-  void bind(std::span<std::byte* const>, const RecurrentOperands<T>& operands,
+  void bind(BindContext&, const RecurrentOperands<T>& operands,
             const float* product, const float* second) {
     a_ = operands;
     product_ = product;
     second_ = second;
   }
-  void bind_states(std::span<std::byte* const>, T*) {}
+  void bind_states(BindContext&, T*) {}
   /// Forward: has the next step a state before it, and products?
   void set_has_product(bool has_product) { has_product_ = has_product; }
 
@@ -170,11 +170,11 @@ void RecurrentCell<T, kNumGates>::add_up_steps(int num_blocks, const Add& add,
 
 /// Emits Walk<Cell>, which binds its arguments and then runs.
 template <template <class> class Walk, template <class> class Cell>
-void emit_recurrent(NodeLowering& lowering) {
-  const RecurrentArguments args(lowering);
-  visit_any_float(lowering, args.type(), [&]<class T>(T) {
-    const Walk<Cell<T>> walk(lowering, args);
-    lowering.emit([walk](std::span<std::byte* const> at) -> BoundKernel {
+void emit_recurrent(UnitBuilder& unit) {
+  const RecurrentArguments args(unit);
+  visit_any_float(unit, args.type(), [&]<class T>(T) {
+    const Walk<Cell<T>> walk(unit, args);
+    emit(unit, [walk](BindContext& at) -> BoundKernel {
       auto bound = walk;
       bound.bind(at);
       return bound;

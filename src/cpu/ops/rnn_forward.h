@@ -13,24 +13,24 @@ class RecurrentForward {
  public:
   using T = typename Cell::Element;
 
-  RecurrentForward(NodeLowering& lowering, const RecurrentArguments& args)
-      : args_(args), s_(args.steps()), cell_(lowering, args) {
+  RecurrentForward(UnitBuilder& unit, const RecurrentArguments& args)
+      : args_(args), s_(args.steps()), cell_(unit, args) {
     const auto product_of = [&](std::int64_t gates) {
       return StepProduct(
-          lowering, MatrixView::plain(s_.samples, s_.hidden),
+          unit, MatrixView::plain(s_.samples, s_.hidden),
           MatrixView::plain(gates * s_.hidden, s_.hidden).transposed(),
           args.type());
     };
     const std::int64_t num_first = cell_.num_first();
     first_ = product_of(num_first);
-    first_arg_ = scratch_of<float>(lowering, num_first * s_.size());
-    state_arg_ = scratch_of<T>(lowering, s_.size());
+    first_arg_ = scratch_of<float>(unit, num_first * s_.size());
+    state_arg_ = scratch_of<T>(unit, s_.size());
     if (num_first == Cell::kGates) return;
     second_ = product_of(1);
-    second_arg_ = scratch_of<float>(lowering, s_.size());
+    second_arg_ = scratch_of<float>(unit, s_.size());
   }
 
-  void bind(std::span<std::byte* const> at) {
+  void bind(BindContext& at) {
     a_ = args_.template bind<T>(at);
     state_ = typed<T>(at[state_arg_]);
     T* const weights = a_[rnn::Operand::Weights];

@@ -30,15 +30,15 @@ class GruCell : public RecurrentCell<T, kNumGruGates> {
     GateRow z, r, o, dz, dr, d_o, state;
   };
 
-  GruCell(NodeLowering& lowering, const RecurrentArguments& args);
+  GruCell(UnitBuilder& unit, const RecurrentArguments& args);
 
   int num_first() const { return resets_after_ ? kGates : kGates - 1; }
   bool reads_states() const { return resets_after_; }
   T* product_gradients() const { return dproducts_; }
   T* second_states() const { return reset_; }
-  void bind(std::span<std::byte* const> at, const RecurrentOperands<T>& a,
+  void bind(BindContext& at, const RecurrentOperands<T>& a,
             const float* product, const float* second);
-  void bind_states(std::span<std::byte* const> at, T* states);
+  void bind_states(BindContext& at, T* states);
 
   void begin(const Place& p, const float* h) const {
     std::copy_n(h, p.n, hidden_ + p.state);
@@ -96,36 +96,35 @@ class GruCell : public RecurrentCell<T, kNumGruGates> {
 };
 
 template <class T>
-GruCell<T>::GruCell(NodeLowering& lowering, const RecurrentArguments& args)
-    : Base(lowering, args),
-      resets_after_(lowering.attrs<GruAttrs>().reset_after),
-      flips_(lowering.attrs<GruAttrs>().flip_z) {
+GruCell<T>::GruCell(UnitBuilder& unit, const RecurrentArguments& args)
+    : Base(unit, args),
+      resets_after_(unit.attrs<GruAttrs>().reset_after),
+      flips_(unit.attrs<GruAttrs>().flip_z) {
   const std::int64_t size = s_.size(), all = s_.steps * size;
-  if (lowering.node().op->kind == OpKind::GruSteps) {
-    hidden_arg_ = scratch_of<float>(lowering, size);
-    if (!resets_after_) update_arg_ = scratch_of<float>(lowering, size);
+  if (unit.node().op->kind == OpKind::GruSteps) {
+    hidden_arg_ = scratch_of<float>(unit, size);
+    if (!resets_after_) update_arg_ = scratch_of<float>(unit, size);
     return;
   }
   if (!resets_after_) {
-    if (args.has_gradient(Weights)) reset_arg_ = scratch_of<T>(lowering, all);
+    if (args.has_gradient(Weights)) reset_arg_ = scratch_of<T>(unit, all);
     return;
   }
-  products_arg_ = scratch_of<float>(lowering, all);
-  dproducts_arg_ = scratch_of<T>(lowering, all * kGates);
+  products_arg_ = scratch_of<float>(unit, all);
+  dproducts_arg_ = scratch_of<T>(unit, all * kGates);
   skipped_ = args.is_shifted() ? s_.samples : 0;
   const std::int64_t rows = s_.steps * s_.samples - skipped_;
   if (rows == 0) return;
   // What is repeated is float32, as in the forward op.
   plan_ = make_engine_product(
-      lowering, MatrixView::plain(rows, s_.hidden),
+      unit, MatrixView::plain(rows, s_.hidden),
       MatrixView::plain(s_.hidden, s_.hidden).transposed(), args.type(),
       is_exact<T> ? ProductUse::Once : ProductUse::Repeated);
 }
 
 template <class T>
-void GruCell<T>::bind(std::span<std::byte* const> at,
-                      const RecurrentOperands<T>& a, const float* product,
-                      const float* second) {
+void GruCell<T>::bind(BindContext& at, const RecurrentOperands<T>& a,
+                      const float* product, const float* second) {
   Base::bind(at, a, product, second);
   hidden_ = address<float>(at, hidden_arg_);
   update_ = address<float>(at, update_arg_);
@@ -135,7 +134,7 @@ void GruCell<T>::bind(std::span<std::byte* const> at,
 }
 
 template <class T>
-void GruCell<T>::bind_states(std::span<std::byte* const> at, T* states) {
+void GruCell<T>::bind_states(BindContext& at, T* states) {
   states_ = states;
   if (!plan_) return;
   // Where they are shifted: see WeightsGradient.
@@ -287,12 +286,12 @@ void GruCell<T>::add_up() const {
 
 }  // namespace
 
-void lower_gru_steps(NodeLowering& lowering) {
-  emit_recurrent<RecurrentForward, GruCell>(lowering);
+void lower_gru_steps(UnitBuilder& unit) {
+  emit_recurrent<RecurrentForward, GruCell>(unit);
 }
 
-void lower_gru_steps_gradient(NodeLowering& lowering) {
-  emit_recurrent<RecurrentBackward, GruCell>(lowering);
+void lower_gru_steps_gradient(UnitBuilder& unit) {
+  emit_recurrent<RecurrentBackward, GruCell>(unit);
 }
 
 }  // namespace traingraph::cpu

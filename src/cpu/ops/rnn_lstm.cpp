@@ -22,14 +22,13 @@ class LstmCell : public RecurrentCell<T, kNumLstmGates> {
     GateRow g, dg, h;  // activation of the cell, its slope, and the state
   };
 
-  LstmCell(NodeLowering& lowering, const RecurrentArguments& args)
-      : Base(lowering, args),
-        activation_(gate_activations(lowering.node().attrs).back()),
-        reads_new_cell_(
-            lowering.attrs<LstmAttrs>().output_peephole_reads_new_cell),
-        cell_arg_(scratch_of<float>(lowering, args.steps().size())) {}
+  LstmCell(UnitBuilder& unit, const RecurrentArguments& args)
+      : Base(unit, args),
+        activation_(gate_activations(unit.node().attrs).back()),
+        reads_new_cell_(unit.attrs<LstmAttrs>().output_peephole_reads_new_cell),
+        cell_arg_(scratch_of<float>(unit, args.steps().size())) {}
 
-  void bind(std::span<std::byte* const> at, const RecurrentOperands<T>& a,
+  void bind(BindContext& at, const RecurrentOperands<T>& a,
             const float* product, const float* second) {
     Base::bind(at, a, product, second);
     cell_ = floats(at[cell_arg_]);
@@ -172,12 +171,12 @@ class LstmCell : public RecurrentCell<T, kNumLstmGates> {
 
 }  // namespace
 
-void lower_lstm_steps(NodeLowering& lowering) {
-  emit_recurrent<RecurrentForward, LstmCell>(lowering);
+void lower_lstm_steps(UnitBuilder& unit) {
+  emit_recurrent<RecurrentForward, LstmCell>(unit);
 }
 
-void lower_lstm_steps_gradient(NodeLowering& lowering) {
-  emit_recurrent<RecurrentBackward, LstmCell>(lowering);
+void lower_lstm_steps_gradient(UnitBuilder& unit) {
+  emit_recurrent<RecurrentBackward, LstmCell>(unit);
 }
 
 }  // namespace traingraph::cpu

@@ -14,7 +14,7 @@ constexpr double kMaxSmallStep = 1 << 16;
 
 }  // namespace
 
-StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
+StepProduct::StepProduct(UnitBuilder& unit, const MatrixView& x,
                          const MatrixView& weights, DataType type) {
   const double count = static_cast<double>(x.rows) *
                        static_cast<double>(x.columns) *
@@ -22,8 +22,7 @@ StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
   if (type != DataType::Float32 || count > kMaxSmallStep) {
     const PrimitiveThreads threads(
         threads_for({.flops = 2 * count}, PrimitiveThreads::count()));
-    plan_ =
-        make_engine_product(lowering, x, weights, type, ProductUse::Repeated);
+    plan_ = make_engine_product(unit, x, weights, type, ProductUse::Repeated);
     return;
   }
   small_ = {.size = {x.rows, weights.columns, x.columns},
@@ -32,15 +31,14 @@ StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
             .y_row = weights.row,
             .y_column = weights.column};
   scratch_arg_ =
-      lowering.scratch(checked_bytes<float>(small_.scratch(), "scratch"));
+      unit.scratch(checked_bytes<float>(small_.scratch(), "scratch"));
   if (small_.is_y_transposed()) {
-    packed_arg_ = lowering.scratch(checked_bytes<float>(
+    packed_arg_ = unit.scratch(checked_bytes<float>(
         round_up(weights.columns, kPanel) * x.columns, "scratch"));
   }
 }
 
-void StepProduct::bind(std::span<std::byte* const> at, void* x, void* weights,
-                       void* z) {
+void StepProduct::bind(BindContext& at, void* x, void* weights, void* z) {
   if (plan_) {
     product_ = plan_->bind(at, static_cast<std::byte*>(x),
                            static_cast<std::byte*>(weights),

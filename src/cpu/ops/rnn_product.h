@@ -21,9 +21,9 @@ class StepProduct {
  public:
   StepProduct() = default;
   /// Asks for scratch memory.
-  StepProduct(NodeLowering& lowering, const MatrixView& x,
-              const MatrixView& weights, DataType type);
-  void bind(std::span<std::byte* const> at, void* x, void* weights, void* z);
+  StepProduct(UnitBuilder& unit, const MatrixView& x, const MatrixView& weights,
+              DataType type);
+  void bind(BindContext& at, void* x, void* weights, void* z);
 
   // Once it is bound.
 

@@ -15,8 +15,8 @@ class SingleGateCell : public RecurrentCell<T, 1> {
     GateRow h, slope;
   };
 
-  SingleGateCell(NodeLowering& lowering, const RecurrentArguments& args)
-      : Base(lowering, args) {
+  SingleGateCell(UnitBuilder& unit, const RecurrentArguments& args)
+      : Base(unit, args) {
     this->gate_[0].saves_result = false;  // always its argument
   }
 
@@ -38,12 +38,12 @@ class SingleGateCell : public RecurrentCell<T, 1> {
 
 }  // namespace
 
-void lower_single_gate_steps(NodeLowering& lowering) {
-  emit_recurrent<RecurrentForward, SingleGateCell>(lowering);
+void lower_single_gate_steps(UnitBuilder& unit) {
+  emit_recurrent<RecurrentForward, SingleGateCell>(unit);
 }
 
-void lower_single_gate_steps_gradient(NodeLowering& lowering) {
-  emit_recurrent<RecurrentBackward, SingleGateCell>(lowering);
+void lower_single_gate_steps_gradient(UnitBuilder& unit) {
+  emit_recurrent<RecurrentBackward, SingleGateCell>(unit);
 }
 
 }  // namespace traingraph::cpu

@@ -108,7 +108,7 @@ struct RecurrentOperands {
 
 /// The address of an argument that may be absent.
 template <class T>
-T* address(std::span<std::byte* const> at, int arg) {
+T* address(BindContext& at, int arg) {
   return arg < 0 ? nullptr : typed<T>(at[arg]);
 }
 
@@ -118,14 +118,14 @@ inline std::byte* bytes(void* address) {
 
 /// Scratch memory for so many elements.
 template <class T>
-int scratch_of(NodeLowering& lowering, std::int64_t n) {
-  return lowering.scratch(checked_bytes<T>(n, "scratch"));
+int scratch_of(UnitBuilder& unit, std::int64_t n) {
+  return unit.scratch(checked_bytes<T>(n, "scratch"));
 }
 
 /// A node's arguments.
 class RecurrentArguments {
  public:
-  explicit RecurrentArguments(NodeLowering& lowering);
+  explicit RecurrentArguments(UnitBuilder& unit);
 
   const RecurrentSteps& steps() const { return steps_; }
   DataType type() const { return type_; }
@@ -138,7 +138,7 @@ class RecurrentArguments {
   bool is_shifted() const { return is_shifted_; }
 
   template <class T>
-  RecurrentOperands<T> bind(std::span<std::byte* const> at) const {
+  RecurrentOperands<T> bind(BindContext& at) const {
     RecurrentOperands<T> all;
     for (std::size_t i = 0; i < rnn::kNumOperands; ++i) {
       all.values[i] = address<T>(at, args_[0][i]);

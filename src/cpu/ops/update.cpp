@@ -31,8 +31,8 @@ struct GradientArg {
 };
 
 /// `visits_all`: the update changes elements without a gradient, too.
-GradientArg read_gradient(NodeLowering& update, bool visits_all) {
-  auto producer = update.join_producer(1);
+GradientArg read_gradient(UnitBuilder& update, bool visits_all) {
+  auto producer = update.fusion().join_producer(1);
   if (!producer) return {.arg = update.read(1)};
   if (producer->node().op->kind == OpKind::EmbeddingGradient) {
     return {.bind_rows =
@@ -56,24 +56,24 @@ bool keeps_zeros(const SgdUpdateAttrs& attrs) {
 }
 
 template <class Step>
-void lower_update_by(NodeLowering& lowering) {
-  const auto attrs = lowering.attrs<typename Step::Attrs>();
-  const std::int64_t n = lowering.input_shape(0).num_elements();
-  const DataType type = lowering.input_desc(0).data_type;
-  const bool is_scaled = lowering.has(Step::kHyperparameters + 1);
+void lower_update_by(UnitBuilder& unit) {
+  const auto attrs = unit.attrs<typename Step::Attrs>();
+  const std::int64_t n = unit.input_shape(0).num_elements();
+  const DataType type = unit.input_desc(0).data_type;
+  const bool is_scaled = unit.has(Step::kHyperparameters + 1);
   bool keeps_rows = false;
   if constexpr (kIsPlain<Step>) {
     keeps_rows = type == DataType::Float32 && !is_scaled && keeps_zeros(attrs);
   }
-  const int p = lowering.mutate(0);
-  const GradientArg gradient = read_gradient(lowering, !keeps_rows);
+  const int p = unit.mutate(0);
+  const GradientArg gradient = read_gradient(unit, !keeps_rows);
   std::array<int, kNumSlots<Step>> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    slots[i] = lowering.mutate(Step::kSlots[i]);
+    slots[i] = unit.mutate(Step::kSlots[i]);
   }
-  const int hyperparameters = lowering.read(Step::kHyperparameters);
-  const int scale = is_scaled ? lowering.read(Step::kHyperparameters + 1) : -1;
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int hyperparameters = unit.read(Step::kHyperparameters);
+  const int scale = is_scaled ? unit.read(Step::kHyperparameters + 1) : -1;
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     const bool is_sparse = gradient.bind_rows != nullptr;
     return [=, p = StoredParameter{at[p], type},
             dense =
@@ -95,10 +95,10 @@ void lower_update_by(NodeLowering& lowering) {
 }
 
 template <class Attrs>
-void lower_update(NodeLowering& lowering, bool has_momentum) {
-  visit_step(lowering.attrs<Attrs>(), has_momentum,
+void lower_update(UnitBuilder& unit, bool has_momentum) {
+  visit_step(unit.attrs<Attrs>(), has_momentum,
              [&]<class Step>(std::type_identity<Step>) {
-               lower_update_by<Step>(lowering);
+               lower_update_by<Step>(unit);
              });
 }
 
@@ -155,16 +155,16 @@ void store(const StoredParameter& p, std::int64_t first, std::int64_t last,
   }
 }
 
-void lower_sgd_update(NodeLowering& lowering) {
-  lower_update<SgdUpdateAttrs>(lowering, /*has_momentum=*/lowering.has(2));
+void lower_sgd_update(UnitBuilder& unit) {
+  lower_update<SgdUpdateAttrs>(unit, /*has_momentum=*/unit.has(2));
 }
 
-void lower_adam_update(NodeLowering& lowering) {
-  lower_update<AdamUpdateAttrs>(lowering, /*has_momentum=*/true);
+void lower_adam_update(UnitBuilder& unit) {
+  lower_update<AdamUpdateAttrs>(unit, /*has_momentum=*/true);
 }
 
-void lower_rmsprop_update(NodeLowering& lowering) {
-  lower_update<RmspropUpdateAttrs>(lowering, /*has_momentum=*/lowering.has(3));
+void lower_rmsprop_update(UnitBuilder& unit) {
+  lower_update<RmspropUpdateAttrs>(unit, /*has_momentum=*/unit.has(3));
 }
 
 namespace {
@@ -188,18 +188,18 @@ struct NormPart {
 
 }  // namespace
 
-void lower_clip_scale(NodeLowering& lowering) {
-  const auto attrs = lowering.attrs<ClipScaleAttrs>();
-  const int num_inputs = static_cast<int>(lowering.node().inputs.size());
-  for (int i = 0; i < num_inputs; ++i) lowering.read(i);
-  const bool has_gradients = lowering.input_shape(num_inputs - 1).rank() == 2;
+void lower_clip_scale(UnitBuilder& unit) {
+  const auto attrs = unit.attrs<ClipScaleAttrs>();
+  const int num_inputs = static_cast<int>(unit.node().inputs.size());
+  for (int i = 0; i < num_inputs; ++i) unit.read(i);
+  const bool has_gradients = unit.input_shape(num_inputs - 1).rank() == 2;
   const int num_squares = has_gradients ? (num_inputs - 1) / 2 : num_inputs - 1;
   std::vector<std::int64_t> sizes(num_squares, 0);  // of gradients
   for (int i = 0; has_gradients && i < num_squares; ++i) {
-    sizes[i] = lowering.input_shape(1 + num_squares + i).num_elements();
+    sizes[i] = unit.input_shape(1 + num_squares + i).num_elements();
   }
-  const int result = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int result = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     const float* hyperparameters = floats(at[0]);
     std::vector<NormPart> parts;
     for (int i = 0; i < num_squares; ++i) {
@@ -221,13 +221,13 @@ void lower_clip_scale(NodeLowering& lowering) {
   });
 }
 
-void lower_update_loss_scale(NodeLowering& lowering) {
-  const auto attrs = lowering.attrs<LossScaleAttrs>();
-  const int num_inputs = static_cast<int>(lowering.node().inputs.size());
-  lowering.mutate(0);
-  for (int i = 1; i < num_inputs; ++i) lowering.read(i);
-  const int result = lowering.write(0), corrected = lowering.write(1);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_update_loss_scale(UnitBuilder& unit) {
+  const auto attrs = unit.attrs<LossScaleAttrs>();
+  const int num_inputs = static_cast<int>(unit.node().inputs.size());
+  unit.mutate(0);
+  for (int i = 1; i < num_inputs; ++i) unit.read(i);
+  const int result = unit.write(0), corrected = unit.write(1);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     std::vector<const float*> squares;
     for (int i = 2; i < num_inputs; ++i) squares.push_back(floats(at[i]));
     return [=, state = floats(at[0]), hyperparameters = floats(at[1]),
@@ -244,11 +244,11 @@ void lower_update_loss_scale(NodeLowering& lowering) {
   });
 }
 
-void lower_accumulate_gradient(NodeLowering& lowering) {
-  const std::int64_t n = lowering.input_shape(0).num_elements();
-  const int sum = lowering.mutate(0), gradient = lowering.read(1);
-  const int factors = lowering.read(2);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+void lower_accumulate_gradient(UnitBuilder& unit) {
+  const std::int64_t n = unit.input_shape(0).num_elements();
+  const int sum = unit.mutate(0), gradient = unit.read(1);
+  const int factors = unit.read(2);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
     return [=, sum = floats(at[sum]), gradient = floats(at[gradient]),
             factors = floats(at[factors])] {
       accumulate(factors[0], factors[1], sum, gradient, n);

@@ -26,7 +26,7 @@ template <class Step>
 using Slots = std::array<float*, kNumSlots<Step>>;
 
 template <class Step>
-Slots<Step> slots_at(std::span<std::byte* const> addresses,
+Slots<Step> slots_at(BindContext& addresses,
                      const std::array<int, kNumSlots<Step>>& args) {
   Slots<Step> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {

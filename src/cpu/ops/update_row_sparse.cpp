@@ -72,8 +72,8 @@ void sum_rows(const EmbeddingPlan& plan, bool divides, const float* gradient,
 
 }  // namespace
 
-RowSparseFactory add_row_sparse_gradient(NodeLowering& update,
-                                         NodeLowering& gradient,
+RowSparseFactory add_row_sparse_gradient(UnitBuilder& update,
+                                         UnitBuilder& gradient,
                                          bool visits_all) {
   enum { kTokens = 0, kIndices = 1 };
   const auto& attrs = gradient.attrs<EmbeddingGradientAttrs>();
@@ -98,7 +98,7 @@ RowSparseFactory add_row_sparse_gradient(NodeLowering& update,
                 scratch(float{}, checked_multiply(most, plan.width, "scratch"));
   RowSparseFactory factory;
   visit_index_type(gradient, kIndices, [&]<class I>(I) {
-    factory = [=](std::span<std::byte* const> args) {
+    factory = [=](BindContext& args) {
       const TokenRows of_tokens{
           .number_of_token = typed<std::int32_t>(args[number_of_token]),
           .times = typed<std::int32_t>(args[times])};

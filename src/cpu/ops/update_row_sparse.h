@@ -46,14 +46,14 @@ struct RowSparseGradient {
 
 /// Called once per binding, with the unit's addresses; what it makes computes
 /// the gradient of a run, and allocates nothing.
-using RowSparseFactory = std::function<std::function<RowSparseGradient()>(
-    std::span<std::byte* const>)>;
+using RowSparseFactory =
+    std::function<std::function<RowSparseGradient()>(BindContext&)>;
 
 /// Makes arguments of the unit of `update`: the inputs of `gradient`, which has
 /// joined it, and memory for the rows. An update that `visits_all` rows has
 /// numbers cleared, for which others would touch every row.
-RowSparseFactory add_row_sparse_gradient(NodeLowering& update,
-                                         NodeLowering& gradient,
+RowSparseFactory add_row_sparse_gradient(UnitBuilder& update,
+                                         UnitBuilder& gradient,
                                          bool visits_all);
 
 }  // namespace traingraph::cpu

@@ -11,9 +11,9 @@ namespace traingraph::cpu {
 namespace {
 
 /// Plans from the image `x` before sampling and `y` after it.
-UpsamplePlan plan_of(const NodeLowering& lowering, const Layout& x,
+UpsamplePlan plan_of(const UnitBuilder& unit, const Layout& x,
                      const Layout& y) {
-  const auto& attrs = lowering.attrs<UpsampleAttrs>();
+  const auto& attrs = unit.attrs<UpsampleAttrs>();
   const Layout::Sizes &in = x.sizes(), &out = y.sizes();
   const std::size_t last = in.size() - 1;
   const auto taps = [&](std::int64_t from, std::int64_t to) {
@@ -35,18 +35,18 @@ UpsamplePlan plan_of(const NodeLowering& lowering, const Layout& x,
   return plan;
 }
 
-int add_space(NodeLowering& lowering, const UpsamplePlan& plan,
+int add_space(UnitBuilder& unit, const UpsamplePlan& plan,
               std::int64_t num_floats) {
-  return lowering.scratch(checked_bytes<float>(
+  return unit.scratch(checked_bytes<float>(
       checked_multiply(num_floats, std::int64_t{plan.num_workers}, "scratch"),
       "scratch"));
 }
 
-void emit_nearest(NodeLowering& lowering, const UpsamplePlan& plan, int in,
+void emit_nearest(UnitBuilder& unit, const UpsamplePlan& plan, int in,
                   int out) {
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const DataType type = unit.result_desc().data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [plan, x = typed<T>(at[in]), y = typed<T>(at[out])] {
         upsample_nearest(plan, x, y);
       };
@@ -56,18 +56,18 @@ void emit_nearest(NodeLowering& lowering, const UpsamplePlan& plan, int in,
 
 }  // namespace
 
-void lower_upsample(NodeLowering& lowering) {
-  const Layout x = layout_like(lowering.layout(0), lowering.input_desc(0));
-  const Layout y = layout_like(x, lowering.result_desc());
-  const UpsamplePlan plan = plan_of(lowering, x, y);
-  const int in = lowering.read(0, x), out = lowering.write(0, y);
-  if (lowering.attrs<UpsampleAttrs>().sample_mode == SampleMode::Nearest) {
-    return emit_nearest(lowering, plan, in, out);
+void lower_upsample(UnitBuilder& unit) {
+  const Layout x = layout_like(unit.layout(0), unit.input_desc(0));
+  const Layout y = layout_like(x, unit.result_desc());
+  const UpsamplePlan plan = plan_of(unit, x, y);
+  const int in = unit.read(0, x), out = unit.write(0, y);
+  if (unit.attrs<UpsampleAttrs>().sample_mode == SampleMode::Nearest) {
+    return emit_nearest(unit, plan, in, out);
   }
-  const int space = add_space(lowering, plan, linear_space(plan));
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int space = add_space(unit, plan, linear_space(plan));
+  const DataType type = unit.result_desc().data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return
           [plan, x = typed<T>(at[in]), y = typed<T>(at[out]),
            space = floats(at[space])] { upsample_linear(plan, x, space, y); };
@@ -75,17 +75,16 @@ void lower_upsample(NodeLowering& lowering) {
   });
 }
 
-void lower_upsample_gradient(NodeLowering& lowering) {
-  const Layout gradient =
-      layout_like(lowering.layout(0), lowering.input_desc(0));
-  const Layout dx = layout_like(gradient, lowering.result_desc());
-  const UpsamplePlan plan = plan_of(lowering, dx, gradient);
+void lower_upsample_gradient(UnitBuilder& unit) {
+  const Layout gradient = layout_like(unit.layout(0), unit.input_desc(0));
+  const Layout dx = layout_like(gradient, unit.result_desc());
+  const UpsamplePlan plan = plan_of(unit, dx, gradient);
   const UpsampleShares rows(plan.rows), columns(plan.columns);
-  const int in = lowering.read(0, gradient), out = lowering.write(0, dx);
-  const int space = add_space(lowering, plan, gradient_space(plan));
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+  const int in = unit.read(0, gradient), out = unit.write(0, dx);
+  const int space = add_space(unit, plan, gradient_space(plan));
+  const DataType type = unit.result_desc().data_type;
+  visit_float_type(unit, type, [&]<class T>(T) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
       return [=, gradient = typed<T>(at[in]), dx = typed<T>(at[out]),
               space = floats(at[space])] {
         upsample_gradient(plan, rows, columns, gradient, space, dx);

@@ -12,7 +12,7 @@
 
 #include "traingraph/types.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
 
 /// A value; copies share what they hold.
 class Layout {
@@ -71,6 +71,8 @@ class Layout {
 };
 
 Layout::Sizes to_sizes(const Shape& shape);
+/// Row-major strides of `shape`, in elements.
+Shape element_strides(const Shape& shape);
 
 /// Layout::plain() of many tensors: equal ones share what they hold.
 class PlainLayouts {
@@ -97,4 +99,4 @@ bool is_plain(const Layout& layout);
 /// They hold zeros.
 bool is_padded(const Layout& layout);
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

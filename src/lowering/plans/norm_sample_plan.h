@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cpu/parallel.h"
+#include "base/divide_up.h"
 #include "ops/norm_sample.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
 
 struct SamplePlan {
   /// Elements whose sums are taken by themselves; they fit the innermost cache.
@@ -23,7 +23,6 @@ struct SamplePlan {
 
   std::int64_t rows() const { return view.num_rows(); }
   std::int64_t length() const { return view.row_length(); }
-  std::int64_t row_grain() const { return grain_of(length()); }
   /// Do several tasks share a row?
   bool is_split() const {
     return rows() < kEnoughRows && length() > 2 * kPiece;
@@ -51,14 +50,6 @@ struct SamplePlan {
     return divide_up(rows(), rows_per_chunk());
   }
 
-  static std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-  }
-  /// Tasks of so many elements that are worth a thread.
-  static std::int64_t grain_of(std::int64_t elements) {
-    return std::max<std::int64_t>(1, kCheapGrain / elements);
-  }
-
   SampleView view;
   bool is_per_element;
 
@@ -66,26 +57,4 @@ struct SamplePlan {
   static constexpr std::int64_t kChunkRows = 32;
 };
 
-/// f(index) for `n` tasks of so many elements each.
-template <class F>
-void for_each_task(std::int64_t n, std::int64_t elements, F&& f) {
-  parallel_for(
-      n, SamplePlan::grain_of(elements),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) f(i);
-      },
-      /*multiple=*/1);
-}
-
-/// The other way round: see norm_kernels.h.
-template <class F>
-void for_each_task_back(std::int64_t n, std::int64_t elements, F&& f) {
-  parallel_for(
-      n, SamplePlan::grain_of(elements),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = end; i-- > begin;) f(i);
-      },
-      /*multiple=*/1);
-}
-
-}  // namespace traingraph::cpu
+}  // namespace traingraph

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/layout_text.h"
+#include "lowering/layout_text.h"
 
 #include <gtest/gtest.h>
 
-namespace traingraph::cpu {
+namespace traingraph {
 namespace {
 
 using Sizes = Layout::Sizes;
@@ -48,4 +48,4 @@ TEST(LayoutText, AxesOfOneElementHaveNoPlace) {
 }
 
 }  // namespace
-}  // namespace traingraph::cpu
+}  // namespace traingraph

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "cpu/layout.h"
+#include "lowering/layout.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
 
 /// Axes from the outermost to the innermost, then blocks; a capital letter for
 /// an axis that is cut into blocks. "plain" when row-major.
 std::string layout_text(const Layout& layout, bool is_weights);
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "cpu/layout.h"
+#include "lowering/layout.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
 
 /// Element (outer, group, inner, channel of the group) is at
 /// ((outer * groups + group) * inner_size + inner) * width + channel.
@@ -120,4 +120,4 @@ void NormPlan::for_each_part(const NormBlock& block, F&& f) const {
                    });
 }
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/layout.h"
+#include "lowering/layout.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace traingraph::cpu {
+namespace traingraph {
 namespace {
 
 std::size_t bytes_of(const Layout::Sizes& padded, DataType type) {
@@ -174,4 +174,12 @@ bool is_padded(const Layout& layout) {
   return layout.sizes() != layout.padded_sizes();
 }
 
-}  // namespace traingraph::cpu
+Shape element_strides(const Shape& shape) {
+  Shape strides = Shape::filled(shape.rank(), 1);
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
+    strides[axis] = strides[axis + 1] * shape[axis + 1];
+  }
+  return strides;
+}
+
+}  // namespace traingraph

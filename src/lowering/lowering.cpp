@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The walk over a program; its rules are in lowering_walk.h.
+#include "lowering/lowering.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "compiler/joined_gradients.h"
-#include "cpu/engine/engine.h"
-#include "cpu/engine/reorder.h"
-#include "cpu/fusion.h"
-#include "cpu/layout_text.h"
-#include "cpu/lowering_walk.h"
-#include "cpu/native_types.h"
-#include "cpu/primitive_threads.h"
+#include "lowering/layout_text.h"
+#include "lowering/policy.h"
+#include "lowering/unit_builder.h"
+#include "ops/cost.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
 
 namespace {
 
@@ -32,11 +30,11 @@ Layout plain_like(const Layout& layout, DataType type) {
 }  // namespace
 
 Lowering::Lowering(const Program& program, const LowerOptions& options,
-                   const CpuTarget& target, int num_threads)
+                   const Target& target, const LoweringPolicy& policy)
     : program_(program),
       target_(target),
-      num_threads_(num_threads),
-      rounds_operands_(options.rounds_operands && gains_by_rounding()) {
+      policy_(policy),
+      rounds_operands_(options.rounds_operands && policy.gains_by_rounding()) {
   const std::size_t n = program.values().size();
   states_.assign(n, {});  // an empty layout, too, is one allocation
   lowered_.storage_of.assign(n, -1);
@@ -54,8 +52,9 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
   is_fused_.assign(program.nodes().size(), false);
   readers_ = find_readers(program);
-  fusions_ = options.fuses ? find_fusions(program, readers_, is_kept_)
-                           : std::vector<NodeId>(program.nodes().size(), -1);
+  FusionSearch search(program, readers_, is_kept_);
+  fusions_ = options.fuses ? policy.find_fusions(std::move(search))
+                           : std::move(search).take();
   joins_update_.assign(program.nodes().size(), false);
   if (options.fuses) {
     for (const NodeId gradient :
@@ -83,9 +82,7 @@ LoweredProgram Lowering::run() {
       throw UnsupportedError(
           ErrorInfo{.op = node.op->name, .node = node.name, .what = reason});
     }
-    const PrimitiveThreads threads(
-        threads_for(estimate_cost(program_, node), num_threads_));
-    translate_errors(node.op->name, node.name, [&] {
+    policy_.make_code(node, estimate_cost(program_, node), [&] {
       if (!is_fused_[id] && !joins_update_[id]) lower(id);
       for (ValueId output : node.outputs) {
         if (is_kept_[output] && !program_.value(output).is_opaque) {
@@ -119,14 +116,8 @@ void Lowering::lower_host(NodeId id) {
 }
 
 void Lowering::lower(NodeId id) {
-  NodeLowering lowering(*this, id);
-  // What comes before a norm's gradient is computed by its kernel.
-  NodeId last = id;
-  while (fusions_[last] >= 0) last = fusions_[last];
-  const OpKind kind = program_.node(last).op->kind;
-  const bool is_norm = kind == OpKind::BatchNormGradient ||
-                       kind == OpKind::BatchNormGradientSums;
-  lower_function(is_norm ? kind : program_.node(id).op->kind)(lowering);
+  UnitBuilder unit(*this, id);
+  policy_.lower(program_.node(fusions_.leader[id]).op->kind, unit);
 }
 
 bool Lowering::is_needed_beyond(ValueId value,
@@ -143,7 +134,7 @@ std::string Lowering::layout_text(ValueId value, const Layout& layout) const {
                               ? program_.value(value).role == Role::Variable
                               : program_.node(producer).op->kind ==
                                     OpKind::Convolution2dWeightsGradient;
-  return cpu::layout_text(layout, is_weights);
+  return traingraph::layout_text(layout, is_weights);
 }
 
 Layout Lowering::layout(ValueId value) {
@@ -239,9 +230,10 @@ void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
   const Layout target = is_plain(to.layout)
                             ? plain_like(source, to.layout.data_type())
                             : to.layout;
+  CopyCode copy;
   const NodeCost cost{.bytes = 2.0 * static_cast<double>(target.bytes())};
-  const PrimitiveThreads threads(threads_for(cost, num_threads_));
-  Reorder made = make_reorder(source, target);
+  policy_.make_code(program_.node(user), cost,
+                    [&] { copy = policy_.copy(source, target); });
   Unit unit;
   unit.phase = program_.node(user).phase;
   unit.nodes = {user};
@@ -250,13 +242,11 @@ void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
   unit.writes = {to.storage};
   unit.is_reorder = true;
   unit.layout = layout_text(value, target);
-  if (made.scratch_bytes > 0) {
-    unit.scratch = {add_storage(made.scratch_bytes, "reorder scratchpad")};
+  if (copy.scratch_bytes > 0) {
+    unit.scratch = {add_storage(copy.scratch_bytes, "reorder scratchpad")};
     unit.args.push_back(unit.scratch[0]);
   }
-  auto code = std::make_unique<CpuUnitCode>();
-  code->bind = std::move(made.bind);
-  unit.code = std::move(code);
+  unit.code = std::move(copy.code);
   add_unit(std::move(unit));
 }
 
@@ -314,9 +304,9 @@ bool Lowering::is_mutated(StorageId storage) const {
 }
 
 LoweredProgram lower_program(const Program& program,
-                             const LowerOptions& options,
-                             const CpuTarget& target, int num_threads) {
-  return Lowering(program, options, target, num_threads).run();
+                             const LowerOptions& options, const Target& target,
+                             const LoweringPolicy& policy) {
+  return Lowering(program, options, target, policy).run();
 }
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/ops/norm_plan.h"
+#include "lowering/plans/norm_plan.h"
 
-namespace traingraph::cpu {
+#include "base/divide_up.h"
+
+namespace traingraph {
 namespace {
 
 constexpr std::int64_t kEnoughTasks = 64;
 constexpr std::int64_t kElementsPerTask = 16384;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// Are axes `order` dense, the last one innermost with stride `innermost`?
 bool is_dense(const Layout::Sizes& sizes, const Layout::Sizes& strides,
@@ -71,4 +69,4 @@ NormPlan::NormPlan(const ChannelView& v)
   task_grain = std::max<std::int64_t>(1, kElementsPerTask / elements);
 }
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

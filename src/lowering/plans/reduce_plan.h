@@ -11,7 +11,7 @@
 
 #include "traingraph/types.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
 
 /// A nest of loops over strided axes, outermost first.
 struct LoopNest {
@@ -61,4 +61,4 @@ class ReducePlan {
   std::int64_t task_grain = 1;   // tasks worth a thread
 };
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

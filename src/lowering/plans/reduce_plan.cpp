@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/ops/reduce_plan.h"
+#include "lowering/plans/reduce_plan.h"
 
-#include "cpu/strided_copy.h"
+#include "base/divide_up.h"
+#include "lowering/layout.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
 namespace {
 
-constexpr std::int64_t kEnoughTasks = 32;
+constexpr std::int64_t kEnoughReduceTasks = 32;
 constexpr std::int64_t kElementsPerChunk = 16384;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 bool contains(const Shape& axes, int axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -59,7 +56,7 @@ ReducePlan::ReducePlan(const Shape& shape, const Shape& axes) {
   const std::int64_t tasks = kept.count() * num_blocks;
   const std::int64_t columns =
       reduces_rows ? 1 : std::min(row_length, kColumns);
-  if (tasks < kEnoughTasks) {
+  if (tasks < kEnoughReduceTasks) {
     const std::int64_t wanted =
         divide_up(num_reduced * columns, kElementsPerChunk);
     num_chunks = std::min({num_items, wanted, divide_up(64, tasks)});
@@ -83,4 +80,4 @@ ReduceTask ReducePlan::task(std::int64_t index) const {
   return task;
 }
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

@@ -1,36 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What the loops behind the losses share. A loss is a list of element losses,
-// each times its weight, then reduced; LossPlan says how many there are and how
-// they lie. The prediction's stored type varies, and with it that of its
-// gradient; losses and weights are float32, and so are labels that are no
-// indices of classes.
+// What the loops behind the losses share. The prediction's stored type varies,
+// and with it that of its gradient; losses and weights are float32, and so are
+// labels that are no indices of classes.
 #pragma once
 
 #include <cstdint>
 
-#include "traingraph/op_attrs.h"
+#include "lowering/plans/loss_plan.h"
 
 namespace traingraph::cpu {
-
-struct LossPlan {
-  LossAttrs attrs;
-  // Prediction seen as (samples, classes, inner); element-wise losses use the
-  // product only.
-  std::int64_t samples = 1, classes = 1, inner = 1;
-  std::int64_t num_losses = 1;  // element losses
-  double divisor = 1;           // of the mean
-  /// Each element loss has a weight of its own, else all have weights[0].
-  bool has_many_weights = false;
-
-  std::int64_t num_elements() const { return samples * classes * inner; }
-  bool is_reduced() const { return attrs.reduction != ReductionType::None; }
-  /// attrs.weight, divided by the divisor of the mean.
-  double scale() const;
-  /// Doubles that partial sums need.
-  std::int64_t num_partials() const;
-};
-
-LossPlan plan_loss(const LossAttrs& attrs, const Shape& prediction);
 
 template <class T>
 struct LossArgs {
@@ -47,11 +25,6 @@ struct LossArgs {
   const float* gradient = nullptr;  // of the result
   T* dx = nullptr;                  // of the prediction
 };
-
-/// Element losses per partial sum of element-wise losses.
-inline constexpr std::int64_t kLossBlock = 2048;
-/// Positions of a sample that class losses handle side by side.
-inline constexpr std::int64_t kLossColumns = 64;
 
 /// Weight of element loss `i`.
 template <class T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cpu/layout_text.h"
+#include "lowering/layout_text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-namespace traingraph::cpu {
+namespace traingraph {
 namespace {
 
 /// One letter per axis.
@@ -56,4 +56,4 @@ std::string layout_text(const Layout& layout, bool is_weights) {
   return text;
 }
 
-}  // namespace traingraph::cpu
+}  // namespace traingraph

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The walk over a program: storage per value and layout, reorders where a
 // kernel wants a layout that does not exist yet. Kernel families see only
-// NodeLowering of lowering.h.
+// a UnitBuilder.
 //
 // Invariants: the plain storage of a variable always holds its newest contents
 // (kernels mutate it in place); copies in other layouts carry the version they
@@ -16,22 +16,27 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/lowering.h"
+#include "compiler/target.h"
+#include "lowering/fusion_search.h"
+#include "lowering/layout.h"
 
-namespace traingraph::cpu {
+namespace traingraph {
+
+class LoweringPolicy;
 
 class Lowering {
  public:
   Lowering(const Program& program, const LowerOptions& options,
-           const CpuTarget& target, int num_threads);
+           const Target& target, const LoweringPolicy& policy);
   LoweredProgram run();
 
   const Program& program() const { return program_; }
+  const LoweringPolicy& policy() const { return policy_; }
   bool is_used(ValueId value) const { return is_used_[value]; }
   /// Is the value kept, or read by a node that is not among `nodes`?
   bool is_needed_beyond(ValueId value, std::span<const NodeId> nodes) const;
   /// The node that may be fused into the unit of node `id`; -1: none.
-  NodeId fused_with(NodeId id) const { return fusions_[id]; }
+  NodeId fused_with(NodeId id) const { return fusions_.next[id]; }
   /// Is node `id` computed by the unit of the update that reads its result?
   bool joins_update(NodeId id) const { return joins_update_[id]; }
   /// May products round operands of float32?
@@ -99,19 +104,25 @@ class Lowering {
   void lower_host(NodeId id);
 
   const Program& program_;
-  const CpuTarget& target_;
-  int num_threads_;
+  const Target& target_;
+  const LoweringPolicy& policy_;
   bool rounds_operands_;
   LoweredProgram lowered_;
   PlainLayouts plain_;
   std::map<std::vector<std::int64_t>, std::any> shared_;
   std::vector<State> states_;
   std::vector<bool> is_used_, is_kept_, is_mutated_;
-  std::vector<std::vector<NodeId>> readers_;  // by value
-  std::vector<NodeId> fusions_;               // by node
+  Readers readers_;
+  Fusions fusions_;
   std::vector<bool> is_fused_;      // by node: another unit computes it
   std::vector<bool> joins_update_;  // by node
   std::vector<ValueId> forwarded_;  // by value
 };
 
-}  // namespace traingraph::cpu
+/// Lowers every node of `program` in its order. Throws UnsupportedError naming
+/// op and node.
+LoweredProgram lower_program(const Program& program,
+                             const LowerOptions& options, const Target& target,
+                             const LoweringPolicy& policy);
+
+}  // namespace traingraph

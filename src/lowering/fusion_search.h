@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Fusion: one unit computes several nodes, so that the value between them is
+// never in memory. A backend says which of the patterns here its kernels
+// compute (LoweringPolicy::find_fusions()); what is legal is the same for all.
+//
+//   before: p = convolution(x, w); y = activation(p)
+//   after:  y = convolution+activation(x, w)
+//
+// Legal when nothing else reads p. The activation's gradient does, unless it
+// can be computed from y, as for ReLU, where y > 0 just when p > 0.
+//
+// The cast to float32 behind a product of 16 bits is part of it, too: its sums
+// are float32 anyway.
+//
+//   before: dw16 = weights_gradient(g16, x16); dw = cast(dw16)
+//   after:  dw = weights_gradient+cast(g16, x16)
+//
+// So it is for a sum, such as the gradient of a bias, which floats of 16 bits
+// may not hold; a reshape may be between the two.
+//
+// The gradient of a convolution, summed over all but the channels, is the
+// gradient of its bias; what computes the gradient of the weights reads it
+// anyway.
+//
+// What follows a batch normalisation is computed along with it, and in the
+// gradient what comes before:
+//
+//   before: n = norm(x); s = n + r; y = relu(s)
+//   after:  y = norm+add+relu(x, r)
+//
+//   before: g = g1 + g2; gs = relu_gradient(g, y); dx = norm_gradient(gs, x)
+//   after:  gs, dx = add+relu_gradient+norm_gradient(g1, g2, y, x)
+//
+// Legal when nothing else reads n and s, or g. The sum is optional; so is ReLU
+// in the forward phase. gs is stored only if another node reads it too, such as
+// a residual sum's gradient. Only then is g fused: storing gs makes up for
+// reading g1 and g2 twice. A unit runs at the position of its first node, so
+// all that its nodes read must exist there: r must be computed before norm.
+//
+// Gradients that join their update are other pairs, at the position of the
+// update: compiler/joined_gradients.h.
+#pragma once
+
+#include <vector>
+
+#include "graph/program.h"
+
+namespace traingraph {
+
+/// By value: the nodes that read it, once for each of their inputs.
+using Readers = std::vector<std::vector<NodeId>>;
+Readers find_readers(const Program& program);
+
+/// By node.
+struct Fusions {
+  std::vector<NodeId> next;    // the later node that is fused with it; -1: none
+  std::vector<NodeId> leader;  // whose kernel computes it and the next ones
+};
+
+/// Fuses nodes pair by pair. Values of `is_kept` are read by the host: they are
+/// not fused away. Nodes that are fused already are left alone.
+class FusionSearch {
+ public:
+  FusionSearch(const Program& program, const Readers& readers,
+               const std::vector<bool>& is_kept);
+
+  const Program& program() const { return program_; }
+
+  /// The activation behind a product; false: there is none.
+  bool join_activation(NodeId product);
+  /// The cast to float32 behind a node of 16 bits; false: there is none.
+  bool join_cast(NodeId id);
+  /// The cast behind a sum, and the reshape before it.
+  void join_cast_of_sum(NodeId sum);
+  /// Behind a weights gradient of a convolution: the cast of it, and the
+  /// gradient of the bias with its reshape and cast.
+  void join_bias_gradient(NodeId weights);
+  /// Behind a batch normalization: a sum, ReLU, or both.
+  void join_followers(NodeId norm);
+  /// Before the gradient of one: ReLU's gradient, and a sum before that. The
+  /// norm's gradient leads.
+  void join_predecessors(NodeId norm);
+
+  Fusions take() && { return std::move(fusions_); }
+
+ private:
+  const Node& node(NodeId id) const { return program_.node(id); }
+  bool join(NodeId id, NodeId other);
+  NodeId only_reader(ValueId value) const;
+  NodeId free_producer(ValueId value) const;
+  NodeId find_activation(ValueId value) const;
+  NodeId find_cast(NodeId id) const;
+  bool is_relu(NodeId id, OpKind kind) const;
+  bool is_sum_of_equals(NodeId id) const;
+  bool can_run_at(NodeId at, NodeId id, ValueId value) const;
+
+  const Program& program_;
+  const Readers& readers_;
+  const std::vector<bool>& is_kept_;
+  Fusions fusions_;
+  std::vector<bool> is_taken_;
+};
+
+/// Can its gradient be computed from its result alone?
+bool has_gradient_of_result(const ActivationAttrs& attrs);
+
+}  // namespace traingraph
