@@ -7,6 +7,7 @@
 #include "cpu/engine/reorder.h"
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
+#include "cpu/ops/elementwise_rows.h"
 #include "cpu/parallel.h"
 #include "cpu/primitive_threads.h"
 
@@ -17,7 +18,7 @@ void emit(UnitBuilder& unit, KernelFactory bind) {
 }
 
 void CpuPolicy::lower(OpKind op, UnitBuilder& unit) const {
-  lower_function(op)(unit);
+  is_expression(unit) ? lower_expression(unit) : lower_function(op)(unit);
 }
 
 CopyCode CpuPolicy::copy(const Layout& from, const Layout& to) const {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What kernels of the CPU compute together. Products do with what follows, in
-// post-ops; our own loops of batch normalization with both of its neighbours.
+// post-ops; our own loops of batch normalization with both of its neighbours;
+// what is left element by element in one pass.
 #include "cpu/cpu_policy.h"
+#include "cpu/ops/elementwise_rows.h"
 #include "graph/op_def.h"
 #include "lowering/fusion_search.h"
 
@@ -36,6 +38,7 @@ Fusions CpuPolicy::find_fusions(FusionSearch search) const {
         break;
     }
   }
+  join_expressions(search);
   return std::move(search).take();
 }
 

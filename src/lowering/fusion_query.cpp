@@ -66,12 +66,20 @@ std::optional<UnitBuilder> FusionQuery::join_next() {
   return UnitBuilder(*unit_.lowering_, id, unit_.draft_);
 }
 
-std::optional<UnitBuilder> FusionQuery::join_producer(int input) {
-  Lowering& lowering = *unit_.lowering_;
+bool FusionQuery::computes_input(int input) const {
+  if (!unit_.has(input)) return false;
+  const Lowering& lowering = *unit_.lowering_;
   const NodeId producer =
       lowering.program().value(unit_.input_value(input)).producer;
-  if (producer < 0 || !lowering.joins_update(producer)) return {};
-  return UnitBuilder(lowering, producer, unit_.draft_);
+  return producer >= 0 && lowering.computed_by(producer) == unit_.id_;
+}
+
+std::optional<UnitBuilder> FusionQuery::join_producer(int input) {
+  if (!computes_input(input)) return {};
+  Lowering& lowering = *unit_.lowering_;
+  const ValueId value = unit_.input_value(input);
+  return UnitBuilder(lowering, lowering.program().value(value).producer,
+                     unit_.draft_);
 }
 
 bool FusionQuery::outlives_unit(int result) const {

@@ -43,8 +43,9 @@ class FusionQuery {
   /// Fuses the next node; empty: there is none. It gets no unit of its own:
   /// what it reads and writes are arguments of this node's unit.
   std::optional<UnitBuilder> join_next();
-  /// Fuses the node whose result input `i` is, if the walk says so (its result
-  /// is then never in memory); empty: it does not.
+  /// Does this unit compute the node whose result input `i` is?
+  bool computes_input(int input) const;
+  /// Fuses that node (its result is then never in memory); empty: it does not.
   std::optional<UnitBuilder> join_producer(int input);
   /// Does the host, or a node outside of this unit, read this result?
   bool outlives_unit(int result) const;

@@ -28,6 +28,7 @@ FusionSearch::FusionSearch(const Program& program, const Readers& readers,
       is_kept_(is_kept),
       is_taken_(program.nodes().size()) {
   fusions_.next.assign(program.nodes().size(), kNoFusion);
+  fusions_.reader.assign(program.nodes().size(), kNoFusion);
   fusions_.leader.resize(program.nodes().size());
   std::iota(fusions_.leader.begin(), fusions_.leader.end(), 0);
 }
@@ -49,9 +50,7 @@ NodeId FusionSearch::only_reader(ValueId value) const {
 /// The node that computes `value`, if nothing fuses with it yet.
 NodeId FusionSearch::free_producer(ValueId value) const {
   const NodeId id = program_.value(value).producer;
-  const bool is_free =
-      id >= 0 && !is_taken_[id] && fusions_.next[id] == kNoFusion;
-  return is_free ? id : kNoFusion;
+  return id >= 0 && is_free(id) ? id : kNoFusion;
 }
 
 /// Is all that node `id` reads, but `value`, computed before node `at`?
@@ -164,6 +163,29 @@ void FusionSearch::join_predecessors(NodeId norm) {
   const bool is_legal =
       can_run_at(sum, relu, total) && can_run_at(sum, norm, incoming);
   if (is_legal && join(sum, relu)) fusions_.leader[sum] = norm;
+}
+
+bool FusionSearch::changes_between(ValueId value, NodeId first,
+                                   NodeId last) const {
+  return std::ranges::any_of(readers_[value], [&](NodeId id) {
+    if (id <= first || id >= last) return false;
+    const auto& inputs = node(id).inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_it = inputs[i] == value;
+      if (is_it && mutates(node(id), static_cast<int>(i))) return true;
+    }
+    return false;
+  });
+}
+
+NodeId FusionSearch::join_producer(ValueId value, NodeId reader) {
+  const NodeId id = program_.value(value).producer;
+  const bool is_legal = id >= 0 && is_free(id) &&
+                        only_reader(value) == reader &&
+                        node(id).phase == node(reader).phase;
+  if (!is_legal) return kNoFusion;
+  fusions_.reader[id] = reader;
+  return id;
 }
 
 Readers find_readers(const Program& program) {

@@ -37,8 +37,9 @@
 // reading g1 and g2 twice. A unit runs at the position of its first node, so
 // all that its nodes read must exist there: r must be computed before norm.
 //
-// Gradients that join their update are other pairs, at the position of the
-// update: compiler/joined_gradients.h.
+// Other nodes are computed by the node that reads them, at its position:
+// element-wise ones (expression.h), and gradients that join their update
+// (compiler/joined_gradients.h).
 #pragma once
 
 #include <vector>
@@ -55,6 +56,7 @@ Readers find_readers(const Program& program);
 struct Fusions {
   std::vector<NodeId> next;    // the later node that is fused with it; -1: none
   std::vector<NodeId> leader;  // whose kernel computes it and the next ones
+  std::vector<NodeId> reader;  // that computes it on its way; -1: none
 };
 
 /// Fuses nodes pair by pair. Values of `is_kept` are read by the host: they are
@@ -80,6 +82,16 @@ class FusionSearch {
   /// Before the gradient of one: ReLU's gradient, and a sum before that. The
   /// norm's gradient leads.
   void join_predecessors(NodeId norm);
+
+  /// Has the reader of `value` compute it, if it is the only one; returns the
+  /// node that did till now, -1: it does not.
+  NodeId join_producer(ValueId value, NodeId reader);
+  /// Is the node fused with none, but for those that it computes on its way?
+  bool is_free(NodeId id) const {
+    return !is_taken_[id] && fusions_.next[id] < 0 && fusions_.reader[id] < 0;
+  }
+  /// Does a node between the two, without them, change this variable?
+  bool changes_between(ValueId value, NodeId first, NodeId last) const;
 
   Fusions take() && { return std::move(fusions_); }
 

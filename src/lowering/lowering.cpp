@@ -55,11 +55,11 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   FusionSearch search(program, readers_, is_kept_);
   fusions_ = options.fuses ? policy.find_fusions(std::move(search))
                            : std::move(search).take();
-  joins_update_.assign(program.nodes().size(), false);
   if (options.fuses) {
     for (const NodeId gradient :
          find_joined_gradients(program, options.kept, options.joins_phases)) {
-      joins_update_[gradient] = true;
+      const ValueId result = program.node(gradient).outputs[0];
+      fusions_.reader[gradient] = readers_[result].front();
     }
   }
   forwarded_.resize(n);
@@ -83,7 +83,7 @@ LoweredProgram Lowering::run() {
           ErrorInfo{.op = node.op->name, .node = node.name, .what = reason});
     }
     policy_.make_code(node, estimate_cost(program_, node), [&] {
-      if (!is_fused_[id] && !joins_update_[id]) lower(id);
+      if (!is_fused_[id] && computed_by(id) < 0) lower(id);
       for (ValueId output : node.outputs) {
         if (is_kept_[output] && !program_.value(output).is_opaque) {
           in_layout(output, plain(output), id);

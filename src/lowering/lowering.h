@@ -37,8 +37,9 @@ class Lowering {
   bool is_needed_beyond(ValueId value, std::span<const NodeId> nodes) const;
   /// The node that may be fused into the unit of node `id`; -1: none.
   NodeId fused_with(NodeId id) const { return fusions_.next[id]; }
-  /// Is node `id` computed by the unit of the update that reads its result?
-  bool joins_update(NodeId id) const { return joins_update_[id]; }
+  /// The node that computes node `id`, whose result it reads, on its way; -1:
+  /// none.
+  NodeId computed_by(NodeId id) const { return fusions_.reader[id]; }
   /// May products round operands of float32?
   bool rounds_operands() const { return rounds_operands_; }
   /// `value` is `source` in another type: made by the reorders that readers
@@ -115,7 +116,6 @@ class Lowering {
   Readers readers_;
   Fusions fusions_;
   std::vector<bool> is_fused_;      // by node: another unit computes it
-  std::vector<bool> joins_update_;  // by node
   std::vector<ValueId> forwarded_;  // by value
 };
 

@@ -4,7 +4,7 @@
 #include "cpu/engine/activation.h"
 
 #include "cpu/cblas/gelu.h"
-#include "cpu/fusion.h"
+#include "lowering/fusion_search.h"
 #include "cpu/ops/elementwise_functions.h"
 #include "cpu/ops/elementwise_lowering.h"
 

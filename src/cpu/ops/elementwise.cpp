@@ -7,6 +7,7 @@
 #include "cpu/broadcast.h"
 #include "cpu/engine/activation.h"
 #include "cpu/ops/elementwise_lowering.h"
+#include "cpu/ops/elementwise_rows.h"
 #include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
@@ -20,7 +21,7 @@ void lower_function_of(UnitBuilder& unit, F f) {
 }
 
 template <class F>
-void lower_pairs(UnitBuilder& unit, F f, std::int64_t grain = kCheapGrain) {
+void lower_pairs(UnitBuilder& unit, F f, std::int64_t grain) {
   if (unit.input_shape(0) == unit.input_shape(1)) {
     const bool keeps_zero = f(0.0f, 0.0f) == 0.0f;
     return lower_zip(unit, grain, common_layout(unit, 0, 1, keeps_zero), f);
@@ -49,6 +50,95 @@ void lower_pairs(UnitBuilder& unit, F f, std::int64_t grain = kCheapGrain) {
   });
 }
 
+/// Calls use(f) with a function of one element.
+template <class Use>
+void with_unary(ArithmeticOperation operation, Use use) {
+  switch (operation) {
+    case Floor:
+      return use([](float x) { return fast_floor(x); });
+    case Round:  // ties to even
+      return use([](float x) { return fast_round(x); });
+    case Ceil:
+      return use([](float x) { return fast_ceil(x); });
+    case Sqrt:
+      return use([](float x) { return std::sqrt(x); });
+    case Rsqrt:
+      return use([](float x) { return 1 / std::sqrt(x); });
+    case Sin:
+      return use([](float x) { return std::sin(x); });
+    case Cos:
+      return use([](float x) { return std::cos(x); });
+    case Tan:
+      return use([](float x) { return std::tan(x); });
+    case Asin:
+      return use([](float x) { return std::asin(x); });
+    case Acos:
+      return use([](float x) { return std::acos(x); });
+    case Atan:
+      return use([](float x) { return std::atan(x); });
+    case Sinh:
+      return use([](float x) { return std::sinh(x); });
+    case Cosh:
+      return use([](float x) { return std::cosh(x); });
+    case Tanh:
+      return use([](float x) { return std::tanh(x); });
+    case Asinh:
+      return use([](float x) { return std::asinh(x); });
+    case Acosh:
+      return use([](float x) { return std::acosh(x); });
+    case Atanh:
+      return use([](float x) { return std::atanh(x); });
+    case Exp:  // oneDNN makes infinity of NaN
+      return use([](float x) { return fast_exp(x); });
+    case Exp2:
+      return use([](float x) { return std::exp2(x); });
+    case Log:
+      // oneDNN's is off by up to 4e-6, which near x = 1 is most of the result.
+      return use([](float x) { return std::log(x); });
+    case Log2:
+      return use([](float x) { return std::log2(x); });
+    default:
+      throw InternalError(ErrorInfo{.op = "unary",
+                                    .what = "the operation takes two operands",
+                                    .got = std::string(to_string(operation))});
+  }
+}
+
+/// Calls use(f, grain) with a function of two elements.
+template <class Use>
+void with_binary(ArithmeticOperation operation, Use use) {
+  switch (operation) {
+    case Add:
+      return use([](float x, float y) { return x + y; }, kCheapGrain);
+    case Subtract:
+      return use([](float x, float y) { return x - y; }, kCheapGrain);
+    case Multiply:
+      return use([](float x, float y) { return x * y; }, kCheapGrain);
+    case Divide:
+      return use([](float x, float y) { return x / y; }, kCheapGrain);
+    case Pow:
+      return use([](float x, float y) { return std::pow(x, y); }, kCostlyGrain);
+    case MultiplyNoNaN:
+      return use([](float x, float y) { return y == 0 ? 0 : x * y; },
+                 kCheapGrain);
+    case DivideNoNaN:
+      return use([](float x, float y) { return y == 0 ? 0 : x / y; },
+                 kCheapGrain);
+    case Min:  // a NaN wins, as in NumPy
+      return use(
+          [](float x, float y) { return x <= y || std::isnan(x) ? x : y; },
+          kCheapGrain);
+    case Max:
+      return use(
+          [](float x, float y) { return x >= y || std::isnan(x) ? x : y; },
+          kCheapGrain);
+    default:
+      throw InternalError(ErrorInfo{.op = "binary",
+                                    .what = "the operation takes one operand",
+                                    .got = std::string(to_string(operation))});
+  }
+}
+
 /// z[i] = c[i] ? x[i] : y[i]
 template <class T>
 void select(const BroadcastPlan<3>& plan, const std::uint8_t* c, const T* x,
@@ -67,93 +157,32 @@ void select(const BroadcastPlan<3>& plan, const std::uint8_t* c, const T* x,
 }  // namespace
 
 void lower_unary(UnitBuilder& unit) {
-  const auto lower = [&](auto f) { lower_function_of(unit, f); };
-  switch (unit.attrs<ArithmeticAttrs>().operation) {
-    case Floor:
-      return lower([](float x) { return fast_floor(x); });
-    case Round:  // ties to even
-      return lower([](float x) { return fast_round(x); });
-    case Ceil:
-      return lower([](float x) { return fast_ceil(x); });
-    case Sqrt:
-      return lower([](float x) { return std::sqrt(x); });
-    case Rsqrt:
-      return lower([](float x) { return 1 / std::sqrt(x); });
-    case Sin:
-      return lower([](float x) { return std::sin(x); });
-    case Cos:
-      return lower([](float x) { return std::cos(x); });
-    case Tan:
-      return lower([](float x) { return std::tan(x); });
-    case Asin:
-      return lower([](float x) { return std::asin(x); });
-    case Acos:
-      return lower([](float x) { return std::acos(x); });
-    case Atan:
-      return lower([](float x) { return std::atan(x); });
-    case Sinh:
-      return lower([](float x) { return std::sinh(x); });
-    case Cosh:
-      return lower([](float x) { return std::cosh(x); });
-    case Tanh:
-      if (unit.result_desc().data_type != DataType::Float32) {
-        return lower([](float x) { return fast_tanh(x); });
-      }
-      if (lower_engine_tanh(unit)) return;
-      return lower([](float x) { return std::tanh(x); });
-    case Asinh:
-      return lower([](float x) { return std::asinh(x); });
-    case Acosh:
-      return lower([](float x) { return std::acosh(x); });
-    case Atanh:
-      return lower([](float x) { return std::atanh(x); });
-    case Exp:  // oneDNN makes infinity of NaN
-      return lower([](float x) { return fast_exp(x); });
-    case Exp2:
-      return lower([](float x) { return std::exp2(x); });
-    case Log:
-      // oneDNN's is off by up to 4e-6, which near x = 1 is most of the result.
-      return lower([](float x) { return std::log(x); });
-    case Log2:
-      return lower([](float x) { return std::log2(x); });
-    default:
-      throw UnsupportedError(
-          ErrorInfo{.op = "unary",
-                    .node = unit.node().name,
-                    .what = "the operation takes two operands"});
+  const ArithmeticOperation operation = unit.attrs<ArithmeticAttrs>().operation;
+  if (operation == Tanh) {
+    if (unit.result_desc().data_type != DataType::Float32) {
+      return lower_function_of(unit, [](float x) { return fast_tanh(x); });
+    }
+    if (lower_engine_tanh(unit)) return;
   }
+  with_unary(operation, [&](auto f) { lower_function_of(unit, f); });
 }
 
 void lower_binary(UnitBuilder& unit) {
-  const auto lower = [&](auto f) { lower_pairs(unit, f); };
-  switch (unit.attrs<ArithmeticAttrs>().operation) {
-    case Add:
-      return lower([](float x, float y) { return x + y; });
-    case Subtract:
-      return lower([](float x, float y) { return x - y; });
-    case Multiply:
-      return lower([](float x, float y) { return x * y; });
-    case Divide:
-      return lower([](float x, float y) { return x / y; });
-    case Pow:
-      return lower_pairs(
-          unit, [](float x, float y) { return std::pow(x, y); }, kCostlyGrain);
-    case MultiplyNoNaN:
-      return lower([](float x, float y) { return y == 0 ? 0 : x * y; });
-    case DivideNoNaN:
-      return lower([](float x, float y) { return y == 0 ? 0 : x / y; });
-    case Min:  // a NaN wins, as in NumPy
-      return lower(
-          [](float x, float y) { return x <= y || std::isnan(x) ? x : y; });
-    case Max:
-      return lower(
-          [](float x, float y) { return x >= y || std::isnan(x) ? x : y; });
-    default:
-      throw UnsupportedError(
-          ErrorInfo{.op = "binary",
-                    .node = unit.node().name,
-                    .what = "the operation takes one operand"});
-  }
+  with_binary(unit.attrs<ArithmeticAttrs>().operation,
+              [&](auto f, std::int64_t grain) { lower_pairs(unit, f, grain); });
+}
+
+RowFunction unary_row(ArithmeticOperation operation) {
+  RowFunction row;
+  with_unary(operation, [&](auto f) { row = row_of_map(f, kCostlyGrain); });
+  return row;
+}
+
+RowFunction binary_row(ArithmeticOperation operation) {
+  RowFunction row;
+  with_binary(operation,
+              [&](auto f, std::int64_t grain) { row = row_of_zip(f, grain); });
+  return row;
 }
 
 void lower_select(UnitBuilder& unit) {

@@ -87,6 +87,20 @@ void with_stored_function(const ActivationAttrs& attrs, Use use) {
   }
 }
 
+template <class Function>
+struct ValueOf {
+  Function function;
+  float operator()(float x) const { return function.value(x); }
+};
+
+template <class Function>
+struct TimesSlopeOf {
+  Function function;
+  float operator()(float gradient, float x) const {
+    return gradient * function.slope(x);
+  }
+};
+
 bool is_float32(const UnitBuilder& unit) {
   return unit.result_desc().data_type == DataType::Float32;
 }
@@ -96,7 +110,7 @@ bool is_float32(const UnitBuilder& unit) {
 void lower_activation(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<ActivationAttrs>();
   const auto lower = [&](auto function, std::int64_t grain) {
-    lower_map(unit, grain, [function](float x) { return function.value(x); });
+    lower_map(unit, grain, ValueOf{function});
   };
   if (!is_float32(unit)) return with_stored_function(attrs, lower);
   if (lower_engine_activation(unit)) return;
@@ -130,11 +144,25 @@ void lower_activation_gradient(UnitBuilder& unit) {
     return lower_gradient_of_result(unit, layout);
   }
   const auto lower = [&](auto function, std::int64_t grain) {
-    lower_zip(unit, grain, layout, [function](float gradient, float x) {
-      return gradient * function.slope(x);
-    });
+    lower_zip(unit, grain, layout, TimesSlopeOf{function});
   };
   is_exact ? with_function(attrs, lower) : with_stored_function(attrs, lower);
+}
+
+RowFunction activation_row(const ActivationAttrs& attrs) {
+  RowFunction row;
+  with_function(attrs, [&](auto function, std::int64_t grain) {
+    row = row_of_map(ValueOf{function}, grain);
+  });
+  return row;
+}
+
+RowFunction activation_gradient_row(const ActivationAttrs& attrs) {
+  RowFunction row;
+  with_function(attrs, [&](auto function, std::int64_t grain) {
+    row = row_of_zip(TimesSlopeOf{function}, grain);
+  });
+  return row;
 }
 
 void activate_row(const ActivationAttrs& attrs, const float* x, float* y,

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Activations of a few floats, for kernels that compute them along with
-// something else.
+// Element-wise functions over a few floats in the cache, for kernels that
+// compute them along with something else.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "cpu/lowering.h"
+#include "cpu/ops/elementwise_lowering.h"
+#include "lowering/fusion_search.h"
 #include "traingraph/op_attrs.h"
 
 namespace traingraph::cpu {
@@ -15,5 +19,38 @@ void activate_row(const ActivationAttrs& attrs, const float* x, float* y,
 /// f'(x)
 void slope_of_row(const ActivationAttrs& attrs, const float* x, float* slope,
                   std::int64_t n);
+
+/// A function of one float or of two; z may be one of its operands.
+struct RowFunction {
+  void operator()(const float* x, const float* y, float* z,
+                  std::int64_t n) const {
+    map ? map(f.get(), x, z, n) : zip(f.get(), x, y, z, n);
+  }
+
+  std::shared_ptr<const void> f;
+  decltype(MapRow::run) map = nullptr;
+  decltype(ZipRow::run) zip = nullptr;
+  std::int64_t grain = kCheapGrain;  // elements that are worth a thread
+};
+
+template <class F>
+RowFunction row_of_map(F f, std::int64_t grain) {
+  return {.f = std::make_shared<F>(f), .map = map_row<F>, .grain = grain};
+}
+template <class F>
+RowFunction row_of_zip(F f, std::int64_t grain) {
+  return {.f = std::make_shared<F>(f), .zip = zip_row<F>, .grain = grain};
+}
+
+RowFunction unary_row(ArithmeticOperation operation);
+RowFunction binary_row(ArithmeticOperation operation);
+RowFunction activation_row(const ActivationAttrs& attrs);
+RowFunction activation_gradient_row(const ActivationAttrs& attrs);
+
+// Chains of element-wise nodes in float32 (lowering/expression.h).
+void join_expressions(FusionSearch& search);
+/// Does the unit compute a node whose result its own element-wise node reads?
+bool is_expression(UnitBuilder& unit);
+void lower_expression(UnitBuilder& unit);
 
 }  // namespace traingraph::cpu

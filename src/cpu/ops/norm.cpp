@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Batch normalisation, in whatever layout the data has, along with the residual
-// sum and the ReLU behind them (fusion.h). oneDNN's
+// sum and the ReLU behind them (lowering/fusion_search.h). oneDNN's
 // primitives lose digits where there are many samples per channel, and their
 // ReLU makes 0 of NaN.
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The gradient of batch normalisation, or its sums alone, along with the
 // gradients of the ReLU behind it and a sum of two gradients that arrive there
-// (fusion.h).
+// (lowering/fusion_search.h).
 #include <cmath>
 #include <optional>
 
