@@ -5,6 +5,7 @@
 
 #include "cpu/engine/engine.h"
 #include "cpu/engine/reorder.h"
+#include "cpu/kernel_table.h"
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
 #include "cpu/ops/elementwise_rows.h"

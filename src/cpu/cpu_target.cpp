@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cpu/kernel_table.h"
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
 #include "lowering/lowering.h"

@@ -5,7 +5,7 @@
 // its own; a loop that adds up must do so in float or double.
 //
 // Ops whose loops are instantiated for more than float call one of the visitors
-// below it and have a row in half_kernels.cpp; the others get float32, by casts
+// below it and have a row in kernel_table.cpp; the others get float32, by casts
 // around them. Loops that take long to compile leave out float16, which few
 // processors multiply: there it saves memory, not time.
 #pragma once

@@ -36,16 +36,4 @@ struct CpuUnitCode : UnitCode {
 /// Ends the lowering of the builder's node.
 void emit(UnitBuilder& unit, KernelFactory bind);
 
-/// One row of the kernel table.
-using LowerFunction = void (*)(UnitBuilder&);
-/// Table entry for each OpKind; the families define the functions as
-/// `void lower_<name>(UnitBuilder&)` in cpu/ops/<family>.cpp.
-LowerFunction lower_function(OpKind kind);
-/// Can it run with floats of 16 bits that are of this type?
-bool has_half_kernels(const Node& node, DataType type);
-
-#define OP(Kind, name, Attrs) void lower_##name(UnitBuilder&);
-#include "traingraph/ops.inc"
-#undef OP
-
 }  // namespace traingraph::cpu

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Ops that read and write floats of 16 bits. The others compute in float32
-// between casts (compiler/passes/upcast.h).
+// Ops that do not read and write floats of 16 bits compute in float32 between
+// casts (compiler/passes/upcast.h).
+#include "cpu/kernel_table.h"
+
+#include <array>
 #include <variant>
 
-#include "cpu/lowering.h"
 #include "cpu/native_types.h"
+#include "graph/op_def.h"
 #include "ops/rnn_ops.h"
 
 namespace traingraph::cpu {
@@ -20,6 +23,15 @@ bool has_pooling(const Attrs& attrs) {
 }
 
 }  // namespace
+
+LowerFunction lower_function(OpKind kind) {
+  static constexpr std::array<LowerFunction, kNumOps> kTable = {
+#define OP(Kind, name, Attrs) &lower_##name,
+#include "traingraph/ops.inc"
+#undef OP
+  };
+  return kTable[static_cast<std::size_t>(kind)];
+}
 
 bool has_half_kernels(const Node& node, DataType type) {
   const bool is_bfloat16 = type == DataType::BFloat16;
