@@ -152,10 +152,20 @@ class BatchCompiler {
   }
 
   Assembled assembled(const Variant& variant) const {
-    Assembled a =
-        assemble(graph_, variant, made_.batch, target_, options_.collectives);
+    Assembled a = assembled_at(made_.batch, variant);
     require_support(a.program, target_);
     return a;
+  }
+  Assembled assembled_at(std::int64_t batch, const Variant& variant) const {
+    return assemble(graph_, variant, batch, target_, options_.collectives);
+  }
+
+  BatchExtents batch_extents(const Variant& variant, const Assembled& a) const {
+    const bool has_one_size = graph_.batch <= 1 || graph_.batch_obstacle;
+    if (!target_.wants_batch_extents() || has_one_size) return {};
+    // A larger one: extents of 1 may mean that an operand repeats.
+    const std::int64_t other = made_.batch + 1;
+    return find_batch_extents(a.program, assembled_at(other, variant).program);
   }
 
   LoweredProgram lowered(const Variant& variant, const Assembled& a) const {
@@ -171,6 +181,7 @@ class BatchCompiler {
     if (variant.mode == Mode::Inference) {
       lowering.may_be_absent = optional_values(a);
     }
+    lowering.batch_extents = batch_extents(variant, a);
     if (!lowering.joins_phases) {
       for (const Trained& trained : a.trained) {
         lowering.kept.push_back(trained.gradient);

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/batch_extents.h"
 #include "graph/program.h"
 
 namespace traingraph {
@@ -105,6 +106,8 @@ struct LowerOptions {
   bool separates_updates = false;
   /// Limits the estimated time of a unit on the device; 0: no limit.
   double max_gpu_ms = 0;
+  /// For targets that ask for them, of graphs that run several batch sizes.
+  BatchExtents batch_extents = {};
 };
 
 class Target {
@@ -120,6 +123,8 @@ class Target {
   }
   /// Does a step lowered as one run better than its three phases in a row?
   virtual bool joins_phases() const { return false; }
+  /// Does lower() want to know which extents follow the batch?
+  virtual bool wants_batch_extents() const { return false; }
   virtual bool computes_in(DataType) const { return true; }
   /// Can the node run with the types that it has? Where it cannot with floats
   /// of 16 bits, it gets float32 by casts around it.

@@ -34,7 +34,8 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
     : program_(program),
       target_(target),
       policy_(policy),
-      rounds_operands_(options.rounds_operands && policy.gains_by_rounding()) {
+      rounds_operands_(options.rounds_operands && policy.gains_by_rounding()),
+      batch_extents_(options.batch_extents) {
   const std::size_t n = program.values().size();
   states_.assign(n, {});  // an empty layout, too, is one allocation
   lowered_.storage_of.assign(n, -1);

@@ -33,6 +33,9 @@ class Lowering {
   const Program& program() const { return program_; }
   const LoweringPolicy& policy() const { return policy_; }
   bool is_used(ValueId value) const { return is_used_[value]; }
+  bool follows_batch(ValueId value, int axis) const {
+    return !batch_extents_.empty() && (batch_extents_[value] >> axis & 1) != 0;
+  }
   /// Is the value kept, or read by a node that is not among `nodes`?
   bool is_needed_beyond(ValueId value, std::span<const NodeId> nodes) const;
   /// The node that may be fused into the unit of node `id`; -1: none.
@@ -108,6 +111,7 @@ class Lowering {
   const Target& target_;
   const LoweringPolicy& policy_;
   bool rounds_operands_;
+  const BatchExtents& batch_extents_;
   LoweredProgram lowered_;
   PlainLayouts plain_;
   std::map<std::vector<std::int64_t>, std::any> shared_;

@@ -64,6 +64,14 @@ const TensorDescriptor& UnitBuilder::result_desc(int result) const {
   return lowering_->program().desc(result_value(result));
 }
 
+bool UnitBuilder::input_follows_batch(int input, int axis) const {
+  return lowering_->follows_batch(input_value(input), axis);
+}
+
+bool UnitBuilder::result_follows_batch(int result, int axis) const {
+  return lowering_->follows_batch(result_value(result), axis);
+}
+
 bool UnitBuilder::is_used(int result) const {
   return lowering_->is_used(result_value(result));
 }

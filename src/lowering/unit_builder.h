@@ -36,6 +36,10 @@ class UnitBuilder {
   const std::string& input_name(int input) const;
   const Shape& input_shape(int input) const { return input_desc(input).shape; }
   const Shape& result_shape(int r = 0) const { return result_desc(r).shape; }
+  /// Does this extent change with the batch size? Then code that is shared
+  /// between sizes takes it as an argument; without batch sizes, none does.
+  bool input_follows_batch(int input, int axis) const;
+  bool result_follows_batch(int result, int axis) const;
   /// False when neither a node nor the host reads this result.
   bool is_used(int result) const;
   /// May products round what they multiply?
