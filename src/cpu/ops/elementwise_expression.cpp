@@ -73,6 +73,8 @@ class BoundExpression {
   BoundExpression(const ExpressionPlan& plan, std::vector<Step> steps)
       : plan_(plan), steps_(std::move(steps)) {
     for (const Step& step : steps_) grain_ = std::min(grain_, step.f.grain);
+    const auto num_steps = static_cast<std::int64_t>(steps_.size());
+    grain_ = std::min(grain_, std::max(kCostlyGrain, kCheapGrain / num_steps));
   }
 
   void set_plan(const ExpressionPlan& plan) { plan_ = plan; }
