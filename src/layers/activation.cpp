@@ -51,6 +51,10 @@ Activation::Activation(ActivationDescriptor descriptor, const char* class_name)
       descriptor_(descriptor.activation_type, descriptor.a, descriptor.b,
                   descriptor.c) {}
 
+bool Activation::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Activation, data_type, device);
+}
+
 void Activation::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ActivationAttrs attrs{.type = descriptor_.activation_type,
@@ -132,6 +136,10 @@ PReLU::PReLU(const Tensor& weights) : Layer("PReLU") {
   require_slopes(weights);
   weights_ = TensorParameter(weights);
   name_tensor(weights, "weights");
+}
+
+bool PReLU::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Select, data_type, device);
 }
 
 void PReLU::lower(LayerBuilder& builder) const {

@@ -325,6 +325,11 @@ std::vector<TensorParameter> MultiheadAttention::parameters() const {
   return result;
 }
 
+bool MultiheadAttention::supports_data_type(DataType data_type,
+                                            const Device& device) {
+  return takes(OpKind::Attention, data_type, device, /*num_sources=*/5);
+}
+
 void MultiheadAttention::lower(LayerBuilder& builder) const {
   builder.require_sources(3, 5);
   const auto& d = own().descriptor;

@@ -277,6 +277,10 @@ std::unique_ptr<SizedLayer::Parts> Convolution::make(const Shape& sizes) const {
   return make_weights(sizes, shape, Shape{1, maps, shape[2], shape[3]});
 }
 
+bool Convolution::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Convolution2d, data_type, device);
+}
+
 void Convolution::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ConvolutionDescriptor whole = descriptor();

@@ -12,6 +12,10 @@ Dropout::Dropout(float rate, std::int64_t seed)
                  format_value(rate));
 }
 
+bool Dropout::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Dropout, data_type, device);
+}
+
 void Dropout::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const DropoutAttrs attrs{

@@ -13,6 +13,10 @@ Arithmetic::Arithmetic(ArithmeticOperation operation)
                  std::to_string(static_cast<int>(operation)));
 }
 
+bool Arithmetic::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Unary, data_type, device);
+}
+
 void Arithmetic::lower(LayerBuilder& builder) const {
   const ArithmeticAttrs attrs{.operation = operation_};
   if (is_unary(operation_)) {
@@ -32,6 +36,10 @@ Comparison::Comparison(ComparisonOperation operation)
                  std::to_string(static_cast<int>(operation)));
 }
 
+bool Comparison::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Compare, data_type, device);
+}
+
 void Comparison::lower(LayerBuilder& builder) const {
   if (operation_ == ComparisonOperation::LogicalNOT) {
     builder.require_sources(1, 1);
@@ -45,6 +53,10 @@ void Comparison::lower(LayerBuilder& builder) const {
 }
 
 Selection::Selection() : Layer("Selection") {}
+
+bool Selection::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Select, data_type, device, /*num_sources=*/3);
+}
 
 void Selection::lower(LayerBuilder& builder) const {
   builder.require_sources(3, 3);

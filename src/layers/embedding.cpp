@@ -105,6 +105,11 @@ Embedding::Embedding(std::int64_t embedding_count,
           EmbeddingDescriptor{.embedding_count = embedding_count,
                               .embedding_dimension = embedding_dimension}) {}
 
+bool Embedding::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Embedding, data_type, device, /*num_sources=*/1,
+               /*first=*/1);
+}
+
 void Embedding::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const Tensor& table = weights_.tensor();

@@ -120,6 +120,11 @@ std::unique_ptr<SizedLayer::Parts> FullyConnected::make(
   return make_weights(sizes, matrix, is_same ? given : flat);
 }
 
+bool FullyConnected::supports_data_type(DataType data_type,
+                                        const Device& device) {
+  return takes(OpKind::MatMul, data_type, device);
+}
+
 void FullyConnected::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const std::int64_t inputs = size();

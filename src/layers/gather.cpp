@@ -21,6 +21,10 @@ std::int64_t axis_of(const LayerBuilder& builder, std::int64_t axis, int source,
 
 Gather::Gather(std::int64_t axis) : Layer("Gather"), axis_(axis) {}
 
+bool Gather::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Gather, data_type, device, /*num_sources=*/2);
+}
+
 void Gather::lower(LayerBuilder& builder) const {
   builder.require_sources(2, 2);
   const AxisAttrs attrs{.axis = axis_of(builder, axis_, 0, "gather")};
@@ -34,6 +38,10 @@ Scatter::Scatter(std::int64_t axis, ReductionType reduction_type)
                      reduction_type == ReductionType::Sum,
                  "Scatter", "reduction_type", "none or sum",
                  std::string(to_string(reduction_type)));
+}
+
+bool Scatter::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Scatter, data_type, device, /*num_sources=*/3);
 }
 
 void Scatter::lower(LayerBuilder& builder) const {

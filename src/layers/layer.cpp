@@ -6,6 +6,7 @@
 
 #include "graph/op_def.h"
 #include "layers/names.h"
+#include "traingraph/device.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -47,6 +48,10 @@ void Layer::set_compute_type(std::optional<DataType> type) {
                              .expected = names_of(kFloat) + ", or none",
                              .got = std::string(to_string(*type)),
                              .hint = {}});
+}
+
+bool Layer::supports_data_type(DataType data_type, const Device& device) {
+  return device.computes_in(data_type);  // as any layer that moves elements
 }
 
 void Layer::name_tensor(const Tensor& tensor, std::string word) const {

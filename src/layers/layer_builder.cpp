@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "graph/op_def.h"
+#include "traingraph/device.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -95,6 +97,15 @@ ValueId LayerBuilder::append(OpKind op, Attributes attrs,
 std::vector<ValueId> LayerBuilder::append_all(OpKind op, Attributes attrs,
                                               std::vector<ValueId> inputs) {
   return graph_.program.append(op, std::move(attrs), std::move(inputs), name());
+}
+
+bool takes(OpKind op, DataType type, const Device& device, int num_sources,
+           int first) {
+  DataTypes types = 0;
+  for (int i = 0; i < num_sources; ++i) {
+    types |= input_def(op_def(op), first + i).types;
+  }
+  return (types & bit(type)) != 0 && device.computes_in(type);
 }
 
 }  // namespace traingraph

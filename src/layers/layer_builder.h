@@ -55,4 +55,10 @@ class LayerBuilder {
   std::size_t first_value_, first_node_;  // that this node of the graph adds
 };
 
+/// Do inputs `first`, first + 1, ... of `op`, as many as a layer has sources of
+/// its own, have this type between them, and does the device compute in it? For
+/// Layer::supports_data_type().
+bool takes(OpKind op, DataType type, const Device& device, int num_sources = 1,
+           int first = 0);
+
 }  // namespace traingraph

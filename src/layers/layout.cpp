@@ -43,6 +43,10 @@ Reshape::Reshape(Shape shape) : Layer("Reshape"), shape_(shape) {
                  shape.to_string());
 }
 
+bool Reshape::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Reshape, data_type, device);
+}
+
 void Reshape::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   builder.add_result(builder.append(
@@ -50,6 +54,10 @@ void Reshape::lower(LayerBuilder& builder) const {
 }
 
 Flatten::Flatten() : Layer("Flatten") {}
+
+bool Flatten::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Reshape, data_type, device);
+}
 
 void Flatten::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
@@ -60,6 +68,10 @@ void Flatten::lower(LayerBuilder& builder) const {
 
 Transpose::Transpose(Shape axes) : Layer("Transpose"), axes_(axes) {
   resolve_axes(axes, axes.rank(), "Transpose", {}, "axes");
+}
+
+bool Transpose::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Transpose, data_type, device);
 }
 
 void Transpose::lower(LayerBuilder& builder) const {
@@ -73,6 +85,11 @@ void Transpose::lower(LayerBuilder& builder) const {
 
 Concatenation::Concatenation(std::int64_t axis)
     : Layer("Concatenation"), axis_(axis) {}
+
+bool Concatenation::supports_data_type(DataType data_type,
+                                       const Device& device) {
+  return takes(OpKind::Concatenate, data_type, device);
+}
 
 void Concatenation::lower(LayerBuilder& builder) const {
   builder.require_sources(1, std::max(1, builder.num_sources()));
@@ -102,6 +119,10 @@ Split::Split(Shape split_section_lengths, std::int64_t axis)
                                        [](std::int64_t n) { return n >= 1; }),
       "Split", "split_section_lengths", "lengths of at least 1",
       lengths_.to_string());
+}
+
+bool Split::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Split, data_type, device);
 }
 
 void Split::lower(LayerBuilder& builder) const {
@@ -142,6 +163,10 @@ Slice::Slice(Shape start, Shape end, Shape stride)
       end.rank() == rank && (stride.empty() || stride.rank() == rank), "Slice",
       "start, end and stride", "as many entries each",
       start.to_string() + ", " + end.to_string() + ", " + stride.to_string());
+}
+
+bool Slice::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Slice, data_type, device);
 }
 
 void Slice::lower(LayerBuilder& builder) const {

@@ -67,6 +67,10 @@ std::vector<TensorParameter> LoRA::parameters() const {
   return all;
 }
 
+bool LoRA::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::MatMul, data_type, device);
+}
+
 void LoRA::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ConvolutionDescriptor sizes = base_->descriptor();

@@ -123,6 +123,10 @@ std::vector<Tensor> Loss::extra_sources_with(const Tensor& weights) const {
   return sources;
 }
 
+bool Loss::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Loss, data_type, device);
+}
+
 void Loss::lower(LayerBuilder& builder) const {
   const int num_class_weights = class_weights_ ? 1 : 0;
   builder.require_sources((weights_ ? 3 : 2) + num_class_weights,

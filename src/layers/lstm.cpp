@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "layers/layer_builder.h"
 #include "layers/recurrent_lists.h"
 #include "layers/validate.h"
 #include "ops/rnn_gates.h"
@@ -95,6 +96,10 @@ LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
           std::move(options.biases),
           {}},
          options.initializer);
+}
+
+bool LSTM::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::LstmSteps, data_type, device);
 }
 
 }  // namespace layers

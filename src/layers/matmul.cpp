@@ -11,6 +11,10 @@ MatMul::MatMul(MatMulDescriptor descriptor)
   require_finite("MatMul", "alpha", descriptor.alpha);
 }
 
+bool MatMul::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::MatMul, data_type, device);
+}
+
 void MatMul::lower(LayerBuilder& builder) const {
   builder.require_sources(2, 2);
   const MatMulAttrs attrs{.alpha = descriptor_.alpha,
@@ -22,6 +26,10 @@ void MatMul::lower(LayerBuilder& builder) const {
 
 GramMatrix::GramMatrix(float scale) : Layer("GramMatrix"), scale_(scale) {
   require_finite("GramMatrix", "scale", scale);
+}
+
+bool GramMatrix::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::MatMul, data_type, device);
 }
 
 void GramMatrix::lower(LayerBuilder& builder) const {

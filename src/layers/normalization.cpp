@@ -144,6 +144,11 @@ std::unique_ptr<SizedLayer::Parts> BatchNormalization::make(
   return parts;
 }
 
+bool BatchNormalization::supports_data_type(DataType data_type,
+                                            const Device& device) {
+  return takes(OpKind::BatchNorm, data_type, device);
+}
+
 void BatchNormalization::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const Shape shape{size()};

@@ -42,6 +42,10 @@ Padding::Padding(PaddingType padding_type,
                  std::string(to_string(padding_type)) + " padding");
 }
 
+bool Padding::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Pad, data_type, device);
+}
+
 void Padding::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const int rank = builder.shape(builder.source(0)).rank();

@@ -219,6 +219,10 @@ Pooling::Pooling(PoolingDescriptor descriptor, const char* class_name)
   descriptor_.validate();
 }
 
+bool Pooling::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::MaxPool2d, data_type, device);
+}
+
 void Pooling::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ValueId x = builder.source(0);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "layers/layer_builder.h"
 #include "layers/recurrent_lists.h"
 #include "layers/validate.h"
 #include "ops/rnn_ops.h"
@@ -224,6 +225,10 @@ GRU::GRU(LSTMDescriptor descriptor, GRUOptions options)
          options.initializer);
 }
 
+bool GRU::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::GruSteps, data_type, device);
+}
+
 RNN::RNN(std::int64_t input_size, std::int64_t hidden_size,
          std::int64_t layer_count)
     : RNN(descriptor_of("RNN", input_size, hidden_size, layer_count)) {}
@@ -243,6 +248,10 @@ RNN::RNN(LSTMDescriptor descriptor, RNNOptions options)
           std::move(options.biases),
           {}},
          options.initializer);
+}
+
+bool RNN::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::SingleGateSteps, data_type, device);
 }
 
 }  // namespace traingraph::layers

@@ -17,6 +17,10 @@ Reduction::Reduction(ReductionType reduction_type, Shape axes)
 Reduction::Reduction(ReductionType reduction_type, std::int64_t axis)
     : Reduction(reduction_type, Shape{axis}) {}
 
+bool Reduction::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Reduce, data_type, device);
+}
+
 void Reduction::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ValueId source = builder.source(0);

@@ -96,6 +96,11 @@ std::vector<Tensor> InstanceNormalization::statistics() const {
   return {mean(), variance()};
 }
 
+bool InstanceNormalization::supports_data_type(DataType data_type,
+                                               const Device& device) {
+  return takes(OpKind::SampleNorm, data_type, device);
+}
+
 void InstanceNormalization::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   require_channels(builder, "InstanceNormalization", size());
@@ -146,6 +151,11 @@ std::unique_ptr<SizedLayer::Parts> GroupNormalization::make(
   require_per_channel(op, gamma, sizes[0], "gamma");
   const bool is_given = !uses_parameters || beta || gamma;
   return is_given ? given_parts(sizes, beta, gamma) : created_parts(op, sizes);
+}
+
+bool GroupNormalization::supports_data_type(DataType data_type,
+                                            const Device& device) {
+  return takes(OpKind::SampleNorm, data_type, device);
 }
 
 void GroupNormalization::lower(LayerBuilder& builder) const {
@@ -201,6 +211,11 @@ std::unique_ptr<SizedLayer::Parts> LayerNormalization::make(
   if (gamma) require_parameter(op, "gamma", gamma, {sizes, padded, flat});
   const bool is_given = !uses_parameters || beta || gamma;
   return is_given ? given_parts(sizes, beta, gamma) : created_parts(op, sizes);
+}
+
+bool LayerNormalization::supports_data_type(DataType data_type,
+                                            const Device& device) {
+  return takes(OpKind::SampleNorm, data_type, device);
 }
 
 void LayerNormalization::lower(LayerBuilder& builder) const {

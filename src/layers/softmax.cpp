@@ -14,6 +14,10 @@ Softmax::Softmax(SoftmaxOperation operation, std::int64_t axis)
                  std::to_string(static_cast<int>(operation)));
 }
 
+bool Softmax::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Softmax, data_type, device);
+}
+
 void Softmax::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ValueId source = builder.source(0);

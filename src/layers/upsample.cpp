@@ -27,6 +27,10 @@ Upsample::Upsample(Shape shape, SampleMode sample_mode, bool aligns_corners)
                  "Leave it out, or sample linearly.");
 }
 
+bool Upsample::supports_data_type(DataType data_type, const Device& device) {
+  return takes(OpKind::Upsample, data_type, device);
+}
+
 void Upsample::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const UpsampleAttrs attrs{.shape = shape_,
