@@ -42,6 +42,7 @@ struct InputDef {
   bool is_mutated = false;   // the op writes it; it must be a Variable
   bool is_opaque = false;    // may be opaque; its rule calls require_state()
   bool is_index = false;     // names positions; see OpDef::num_positions
+  bool is_picked = false;    // the op reads as much of it as result 0 has
 };
 
 /// What a shape rule sees. It reads inputs and attributes and adds one result
@@ -143,11 +144,29 @@ enum class AutocastList : std::uint8_t {
   Float32,       // losses, which lose digits in 16 bits
 };
 
+/// The arithmetic that a node cannot avoid, in operations: a multiplication and
+/// an addition are two. Each op names a function (ops/flops.h, or its own next
+/// to the shape rule); one that does not say it does not compile.
+class FlopsRule {
+ public:
+  using Function = double (*)(const Program&, const Node&);
+  constexpr FlopsRule(Function count)  // NOLINT(google-explicit-constructor)
+      : count_(count) {}
+  double operator()(const Program& program, const Node& node) const {
+    return count_(program, node);
+  }
+
+ private:
+  Function count_;
+};
+
 struct OpDef {
   std::vector<InputDef> inputs = {};
   std::vector<const char*> results = {};
   /// Infers the results; throws on bad shapes or attributes.
   void (*shape_rule)(ShapeContext&) = nullptr;
+  /// An identity has none, whatever this says.
+  FlopsRule flops;
   /// Which axes of the results follow the batch, given those of the inputs.
   /// Refuses where samples would mix into a size that is no multiple of it.
   void (*batch_rule)(BatchContext&) = nullptr;

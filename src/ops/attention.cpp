@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -229,6 +230,26 @@ void attention_rule(GradContext& ctx) {
   ctx.set(in.attention_mask, grad::cast(ctx, full, type));
 }
 
+/// Scores and their product with the values.
+double attention_flops(const Program& program, const Node& node) {
+  const auto size = [&](int input, int axis) {
+    return static_cast<double>(program.shape(node.inputs[input])[axis]);
+  };
+  return flops::elements(program, node.outputs[0]) * 2 * size(kForward.key, 1) *
+         (1 + size(kForward.query, 2) / size(kForward.value, 2));
+}
+
+/// It computes the scores again, and has two products for each of the forward
+/// op's.
+double attention_gradient_flops(const Program& program, const Node& node) {
+  const auto size = [&](int input, int axis) {
+    return static_cast<double>(program.shape(node.inputs[input])[axis]);
+  };
+  return flops::elements(program, node.outputs[0]) * 2 *
+         size(kGradient.key, 1) *
+         (3 + 2 * size(kGradient.value, 2) / size(kGradient.query, 2));
+}
+
 }  // namespace
 
 OpDef define_attention() {
@@ -240,6 +261,7 @@ OpDef define_attention() {
                      {"random_state", kInt32, true}},
           .results = {"output", "log_sum", "log_sum_rest"},
           .shape_rule = attention_shape,
+          .flops = attention_flops,
           .batch_rule = attention_batch,
           .gradient_rule = attention_rule,
           .autocast_list = AutocastList::LowPrecision,
@@ -264,6 +286,7 @@ OpDef define_attention_gradient() {
                      {"log_sum_rest", kFloat32, true}},
           .results = {"dquery", "dkey", "dvalue", "dmask"},
           .shape_rule = attention_gradient_shape,
+          .flops = attention_gradient_flops,
           .batch_rule = attention_gradient_batch,
           .no_gradient = NoGradient::Missing};
 }

@@ -4,8 +4,10 @@
 // in between is computed meanwhile; all_reduce waits for its sum. all_gather
 // gives every rank the elements of parameters that others have updated.
 // reduce_moments makes the moments of a rank's samples (batch_norm_moments)
-// those of all samples.
+// those of all samples. They wait for others: the few numbers that they add
+// up cost nothing next to that.
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 
 namespace traingraph {
@@ -24,6 +26,7 @@ OpDef sums() {
       .inputs = {{.name = "values", .types = kFloat32, .is_variadic = true}},
       .results = {"sums"},
       .shape_rule = like_inputs,
+      .flops = flops::moves,
       .batch_rule = batch::summed,
       .no_gradient = NoGradient::Missing,
       .is_host = true};
@@ -39,6 +42,7 @@ OpDef define_reduce_moments() {
   return {.inputs = {{"moments", kFloat32}},
           .results = {"moments"},
           .shape_rule = like_inputs,
+          .flops = flops::moves,
           .batch_rule = batch::summed,
           .no_gradient = NoGradient::Missing,
           .is_host = true};
@@ -50,6 +54,7 @@ OpDef define_all_gather() {
                       .is_variadic = true,
                       .is_mutated = true}},
           .shape_rule = no_results,
+          .flops = flops::moves,
           .batch_rule = batch::summed,
           .no_gradient = NoGradient::Missing,
           .is_host = true};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
@@ -160,12 +161,34 @@ void weights_gradient_gradient(GradContext& ctx) {
   }
 }
 
+/// A product for each element of the convolution's result and of what it
+/// multiplies with: weights (O, I / groups, height, width).
+double convolution_flops(const Program& program, ValueId result,
+                         ValueId weights) {
+  const Shape& shape = program.shape(weights);
+  return 2 * flops::elements(program, result) * flops::elements(shape) /
+         static_cast<double>(shape[0]);
+}
+
+double convolution_flops(const Program& program, const Node& node) {
+  return convolution_flops(program, node.outputs[0], node.inputs[1]);
+}
+
+double input_gradient_flops(const Program& program, const Node& node) {
+  return convolution_flops(program, node.inputs[0], node.inputs[1]);
+}
+
+double weights_gradient_flops(const Program& program, const Node& node) {
+  return convolution_flops(program, node.inputs[0], node.outputs[0]);
+}
+
 }  // namespace
 
 OpDef define_convolution_2d() {
   return {.inputs = {{"x"}, {"weights"}, {"bias", kFloat, true}},
           .results = {"y"},
           .shape_rule = convolution_shape,
+          .flops = convolution_flops,
           .batch_rule = batch::follow_up_to<0>,
           .gradient_rule = convolution_gradient,
           .autocast_list = AutocastList::LowPrecision};
@@ -175,6 +198,7 @@ OpDef define_convolution_2d_input_gradient() {
   return {.inputs = {{"gradient"}, {"weights"}},
           .results = {"dx"},
           .shape_rule = input_gradient_shape,
+          .flops = input_gradient_flops,
           .batch_rule = batch::follow_up_to<0>,
           .resize = batch::resize_shape<Convolution2dGradientAttrs>,
           .gradient_rule = input_gradient_gradient,
@@ -185,6 +209,7 @@ OpDef define_convolution_2d_weights_gradient() {
   return {.inputs = {{"gradient"}, {"x"}},
           .results = {"dweights"},
           .shape_rule = weights_gradient_shape,
+          .flops = weights_gradient_flops,
           .batch_rule = weights_gradient_batch,
           .gradient_rule = weights_gradient_gradient,
           .autocast_list = AutocastList::LowPrecision};

@@ -5,6 +5,7 @@
 #include "ops/batch_rules.h"
 #include "ops/elementwise_gradients.h"
 #include "ops/elementwise_parameters.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "traingraph/enum_table.h"
@@ -222,6 +223,7 @@ OpDef define_activation() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = activation_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::follow,
           .gradient_rule = activation_rule,
           .is_identity =
@@ -236,6 +238,7 @@ OpDef define_activation_gradient() {
   return {.inputs = {{"gradient"}, {"x"}},
           .results = {"dx"},
           .shape_rule = activation_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::broadcast,
           .no_gradient = NoGradient::Missing,
           .fill_defaults = fill_activation_defaults};
@@ -245,6 +248,7 @@ OpDef define_unary() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = unary_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::follow,
           .gradient_rule = unary_gradient};
 }
@@ -253,6 +257,7 @@ OpDef define_binary() {
   return {.inputs = {{"x"}, {"y"}},
           .results = {"z"},
           .shape_rule = binary_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::broadcast,
           .gradient_rule = binary_gradient};
 }
@@ -261,6 +266,7 @@ OpDef define_compare() {
   return {.inputs = {{"x", kComparable}, {"y", kComparable}},
           .results = {"z"},
           .shape_rule = compare_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::broadcast,
           .no_gradient = NoGradient::Ends};
 }
@@ -269,6 +275,7 @@ OpDef define_logical_not() {
   return {.inputs = {{"x", kBoolean}},
           .results = {"y"},
           .shape_rule = same_shape_as<0>,
+          .flops = flops::per_element,
           .batch_rule = batch::follow,
           .no_gradient = NoGradient::Ends};
 }
@@ -277,6 +284,7 @@ OpDef define_select() {
   return {.inputs = {{"condition", kBoolean}, {"x"}, {"y"}},
           .results = {"z"},
           .shape_rule = select_shape,
+          .flops = flops::moves,
           .batch_rule = batch::broadcast,
           .gradient_rule = select_rule};
 }
@@ -285,6 +293,7 @@ OpDef define_cast() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = cast_shape,
+          .flops = flops::moves,
           .batch_rule = batch::follow,
           .gradient_rule = cast_rule,
           .may_alias = true};
@@ -293,6 +302,7 @@ OpDef define_cast() {
 OpDef define_fill() {
   return {.results = {"y"},
           .shape_rule = fill_shape,
+          .flops = flops::moves,
           .batch_rule = batch::fixed,
           .resize = batch::resize_shape<FillAttrs>,
           .no_gradient = NoGradient::Ends};
@@ -302,6 +312,7 @@ OpDef define_dropout() {
   return {.inputs = {{"x"}, {"random_state", kInt32}},
           .results = {"y"},
           .shape_rule = dropout_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::follow,
           .gradient_rule = dropout_rule,
           .inference_form =

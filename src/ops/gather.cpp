@@ -7,6 +7,7 @@
 //   slices of (N, C, W) on axis 1:  indices (M)        result (N, M, W)
 //   elements of it:                 indices (N, M, W)  result (N, M, W)
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -163,13 +164,19 @@ void scatter_rule(GradContext& ctx) {
           ctx.append(OpKind::Scatter, attrs, {zeros, indices, gradient}));
 }
 
+double scatter_flops(const Program& program, const Node& node) {
+  const ReductionType type = std::get<ScatterAttrs>(node.attrs).reduction_type;
+  return type == ReductionType::Sum ? flops::per_element(program, node) : 0;
+}
+
 }  // namespace
 
 OpDef define_gather() {
-  return {.inputs = {{"source"},
+  return {.inputs = {{.name = "source", .is_picked = true},
                      {.name = "indices", .types = kIndex, .is_index = true}},
           .results = {"y"},
           .shape_rule = gather_shape,
+          .flops = flops::moves,
           .batch_rule = gather_batch,
           .gradient_rule = gather_rule,
           .num_positions = gather_positions};
@@ -181,6 +188,7 @@ OpDef define_scatter() {
                      {"data"}},
           .results = {"y"},
           .shape_rule = scatter_shape,
+          .flops = scatter_flops,
           .batch_rule = scatter_batch,
           .gradient_rule = scatter_rule,
           .num_positions = scatter_positions};
@@ -191,6 +199,7 @@ OpDef define_scatter_gradient() {
                      {.name = "indices", .types = kIndex, .is_index = true}},
           .results = {"dsource"},
           .shape_rule = gather_shape,
+          .flops = flops::moves,
           .batch_rule = gather_batch,
           .no_gradient = NoGradient::Missing,
           .num_positions = gather_positions};

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -94,13 +95,20 @@ std::int64_t embedding_gradient_positions(const Program&, const Node& node) {
   return num_rows(std::get<EmbeddingGradientAttrs>(node.attrs).shape);
 }
 
+/// Norms of the rows that are looked up.
+double embedding_flops(const Program& program, const Node& node) {
+  if (std::get<EmbeddingAttrs>(node.attrs).maximum_norm <= 0) return 0;
+  return flops::kPerElement * flops::elements(program, node.outputs[0]);
+}
+
 }  // namespace
 
 OpDef define_embedding() {
-  return {.inputs = {{.name = "weights", .is_mutated = true},
+  return {.inputs = {{.name = "weights", .is_mutated = true, .is_picked = true},
                      {.name = "indices", .types = kIndex, .is_index = true}},
           .results = {"y"},
           .shape_rule = embedding_shape,
+          .flops = embedding_flops,
           .batch_rule = embedding_batch,
           .gradient_rule = embedding_rule,
           .num_positions = embedding_positions,
@@ -120,6 +128,7 @@ OpDef define_embedding_gradient() {
                      {.name = "indices", .types = kIndex, .is_index = true}},
           .results = {"dweights"},
           .shape_rule = embedding_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = embedding_gradient_batch,
           .no_gradient = NoGradient::Missing,
           .num_positions = embedding_gradient_positions};

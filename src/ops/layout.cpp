@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -270,6 +271,7 @@ OpDef define_reshape() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = reshape_shape,
+          .flops = flops::moves,
           .batch_rule = reshape_batch,
           .resize = batch::resize_shape<ShapeAttrs>,
           .gradient_rule = reshape_rule,
@@ -280,6 +282,7 @@ OpDef define_transpose() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = transpose_shape,
+          .flops = flops::moves,
           .batch_rule = transpose_batch,
           .gradient_rule = transpose_rule,
           .may_alias = true};
@@ -289,6 +292,7 @@ OpDef define_concatenate() {
   return {.inputs = {{.name = "x", .types = kAnyType, .is_variadic = true}},
           .results = {"y"},
           .shape_rule = concatenate_shape,
+          .flops = flops::moves,
           .batch_rule = concatenate_batch,
           .gradient_rule = concatenate_rule};
 }
@@ -297,6 +301,7 @@ OpDef define_split() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = split_shape,
+          .flops = flops::moves,
           .batch_rule = split_batch,
           .resize = resize_split,
           .gradient_rule = split_rule};

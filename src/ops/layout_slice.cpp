@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
@@ -229,12 +230,21 @@ void pad_gradient_rule(GradContext& ctx) {
   ctx.set(0, ctx.append(OpKind::Pad, attrs, {ctx.result_gradient()}));
 }
 
+/// Zeros and constants have no gradient.
+double pad_gradient_flops(const Program& program, const Node& node) {
+  const PaddingType type = std::get<PadAttrs>(node.attrs).type;
+  const bool repeats =
+      type != PaddingType::Zero && type != PaddingType::Constant;
+  return repeats ? flops::per_element(program, node) : 0;
+}
+
 }  // namespace
 
 OpDef define_slice() {
-  return {.inputs = {{"x", kAnyType}},
+  return {.inputs = {{.name = "x", .types = kAnyType, .is_picked = true}},
           .results = {"y"},
           .shape_rule = slice_shape,
+          .flops = flops::moves,
           .batch_rule = slice_batch,
           .resize = resize_slice,
           .gradient_rule = slice_rule};
@@ -244,6 +254,7 @@ OpDef define_slice_gradient() {
   return {.inputs = {{"gradient", kAnyType}},
           .results = {"dx"},
           .shape_rule = slice_gradient_shape,
+          .flops = flops::moves,
           .batch_rule = slice_gradient_batch,
           .resize = resize_slice_gradient,
           .gradient_rule = slice_gradient_rule};
@@ -253,6 +264,7 @@ OpDef define_pad() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = pad_shape,
+          .flops = flops::moves,
           .batch_rule = pad_batch,
           .gradient_rule = pad_rule};
 }
@@ -261,6 +273,7 @@ OpDef define_pad_gradient() {
   return {.inputs = {{"gradient"}},
           .results = {"dx"},
           .shape_rule = pad_gradient_shape,
+          .flops = pad_gradient_flops,
           .batch_rule = pad_batch,
           .gradient_rule = pad_gradient_rule};
 }

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/loss_options.h"
 #include "ops/loss_shapes.h"
 #include "ops/registry.h"
@@ -305,6 +306,7 @@ OpDef define_loss() {
                      {"class_weights", kFloat32, true}},
           .results = {"loss"},
           .shape_rule = loss_shape,
+          .flops = flops::per_element,
           .batch_rule = loss_batch,
           .gradient_rule = loss_gradient,
           .num_positions = loss_positions<0>,
@@ -320,6 +322,7 @@ OpDef define_loss_gradient() {
                      {"class_weights", kFloat32, true}},
           .results = {"dprediction"},
           .shape_rule = loss_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = loss_gradient_batch,
           .no_gradient = NoGradient::Missing,
           .num_positions = loss_positions<1>,

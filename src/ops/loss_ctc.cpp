@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -101,6 +102,7 @@ OpDef define_ctc_loss() {
   return {.inputs = {{"prediction"}, kPaddedLabels, kStepCounts, kLabelCounts},
           .results = {"loss"},
           .shape_rule = ctc_loss_shape,
+          .flops = flops::per_element,
           .batch_rule = ctc_loss_batch,
           .gradient_rule = ctc_loss_rule,
           .num_positions = ctc_positions<0>,
@@ -116,6 +118,7 @@ OpDef define_ctc_loss_gradient() {
                      kLabelCounts},
           .results = {"dprediction"},
           .shape_rule = ctc_loss_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = ctc_loss_gradient_batch,
           .no_gradient = NoGradient::Missing,
           .num_positions = ctc_positions<1>,

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -117,6 +118,7 @@ OpDef define_yolo_loss() {
       .inputs = {{"prediction"}, {"labels", kFloat32}, {"anchors", kFloat32}},
       .results = {"loss"},
       .shape_rule = yolo_loss_shape,
+      .flops = flops::per_element,
       .batch_rule = yolo_loss_batch,
       .gradient_rule = yolo_loss_rule,
       .autocast_list = AutocastList::Float32};
@@ -129,6 +131,7 @@ OpDef define_yolo_loss_gradient() {
                      {"anchors", kFloat32}},
           .results = {"dprediction"},
           .shape_rule = yolo_loss_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = yolo_loss_gradient_batch,
           .no_gradient = NoGradient::Missing,
           .autocast_list = AutocastList::Float32};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Matrix product over the last two axes; leading axes broadcast.
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -123,12 +124,20 @@ void matmul_rule(GradContext& ctx) {
   }
 }
 
+double matmul_flops(const Program& program, const Node& node) {
+  const auto& attrs = std::get<MatMulAttrs>(node.attrs);
+  const Shape& x = program.shape(node.inputs[0]);
+  return 2 * flops::elements(program, node.outputs[0]) *
+         static_cast<double>(matrix_size(x, attrs.transposes_x, 1));
+}
+
 }  // namespace
 
 OpDef define_matmul() {
   return {.inputs = {{"x"}, {"y"}, {.name = "bias", .is_optional = true}},
           .results = {"z"},
           .shape_rule = matmul_shape,
+          .flops = matmul_flops,
           .batch_rule = matmul_batch,
           .gradient_rule = matmul_rule,
           .autocast_list = AutocastList::LowPrecision};

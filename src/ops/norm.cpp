@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "graph/moments.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/norm_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
@@ -172,17 +173,24 @@ void softmax_gradient(GradContext& ctx) {
                         {ctx.result_gradient(), ctx.result()}));
 }
 
+/// Of two nodes that are one normalization.
+double part_flops(const Program& program, const Node& node) {
+  return flops::kPerElement / 2 * flops::elements(program, node.inputs[0]);
+}
+
 }  // namespace
 
 OpDef define_batch_norm() {
   return norm_def<BatchNormAttrs>(/*is_optional=*/false,
                                   {.shape_rule = batch_norm_shape,
+                                   .flops = flops::per_element,
                                    .batch_rule = batch_norm_batch,
                                    .gradient_rule = batch_norm_gradient});
 }
 
 OpDef define_batch_norm_gradient() {
   return norm_gradient_def({.shape_rule = batch_norm_gradient_shape,
+                            .flops = flops::per_element,
                             .batch_rule = batch_norm_gradient_batch});
 }
 
@@ -190,6 +198,7 @@ OpDef define_batch_norm_moments() {
   return {.inputs = {{"x"}},
           .results = {"moments"},
           .shape_rule = batch_norm_moments_shape,
+          .flops = part_flops,
           .batch_rule = batch_norm_moments_batch,
           .no_gradient = NoGradient::Missing};
 }
@@ -197,6 +206,7 @@ OpDef define_batch_norm_moments() {
 OpDef define_batch_norm_apply() {
   OpDef def = norm_def<BatchNormAttrs>(/*is_optional=*/false,
                                        {.shape_rule = batch_norm_apply_shape,
+                                        .flops = part_flops,
                                         .batch_rule = batch_norm_batch,
                                         .no_gradient = NoGradient::Missing});
   def.inputs.push_back({"moments", kFloat32});
@@ -207,6 +217,7 @@ OpDef define_batch_norm_gradient_sums() {
   return {.inputs = {{"gradient"}, {"x"}, {"moments", kFloat32}},
           .results = {"sums", "dgamma", "dbeta"},
           .shape_rule = batch_norm_gradient_sums_shape,
+          .flops = part_flops,
           .batch_rule = batch_norm_gradient_sums_batch,
           .no_gradient = NoGradient::Missing};
 }
@@ -219,6 +230,7 @@ OpDef define_batch_norm_gradient_apply() {
                      {"sums", kFloat32}},
           .results = {"dx"},
           .shape_rule = batch_norm_gradient_apply_shape,
+          .flops = part_flops,
           .batch_rule = batch_norm_gradient_batch,
           .no_gradient = NoGradient::Missing};
 }
@@ -227,6 +239,7 @@ OpDef define_softmax() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = softmax_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::follow,
           .gradient_rule = softmax_gradient};
 }
@@ -235,6 +248,7 @@ OpDef define_softmax_gradient() {
   return {.inputs = {{"gradient"}, {"y"}},
           .results = {"dx"},
           .shape_rule = softmax_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::broadcast,
           .no_gradient = NoGradient::Missing};
 }

@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/norm_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
@@ -192,12 +193,14 @@ void sample_norm_gradient(GradContext& ctx) {
 OpDef define_sample_norm() {
   return norm_def<SampleNormAttrs>(/*is_optional=*/true,
                                    {.shape_rule = sample_norm_shape,
+                                    .flops = flops::per_element,
                                     .batch_rule = sample_norm_batch,
                                     .gradient_rule = sample_norm_gradient});
 }
 
 OpDef define_sample_norm_gradient() {
   return norm_gradient_def({.shape_rule = sample_norm_gradient_shape,
+                            .flops = flops::per_element,
                             .batch_rule = sample_norm_gradient_batch});
 }
 

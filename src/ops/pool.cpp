@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
@@ -107,12 +108,20 @@ void average_pool_gradient_gradient(GradContext& ctx) {
                         {ctx.result_gradient()}));
 }
 
+template <class Attrs>
+double pool_flops(const Program& program, const Node& node) {
+  const Pair& kernel = std::get<Attrs>(node.attrs).kernel_size;
+  return flops::elements(program, node.outputs[0]) *
+         static_cast<double>(kernel[0]) * static_cast<double>(kernel[1]);
+}
+
 }  // namespace
 
 OpDef define_max_pool_2d() {
   return {.inputs = {{"x"}},
           .results = {"y", "state"},
           .shape_rule = max_pool_shape,
+          .flops = pool_flops<Pool2dAttrs>,
           .batch_rule = batch::follow_up_to<1>,
           .gradient_rule = max_pool_gradient};
 }
@@ -123,6 +132,7 @@ OpDef define_max_pool_2d_gradient() {
                      {.name = "state", .types = kAnyType, .is_opaque = true}},
           .results = {"dx"},
           .shape_rule = max_pool_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = max_pool_gradient_batch,
           .no_gradient = NoGradient::Missing};
 }
@@ -131,6 +141,7 @@ OpDef define_average_pool_2d() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = average_pool_shape,
+          .flops = pool_flops<AveragePool2dAttrs>,
           .batch_rule = batch::follow_up_to<1>,
           .gradient_rule = average_pool_gradient};
 }
@@ -139,6 +150,7 @@ OpDef define_average_pool_2d_gradient() {
   return {.inputs = {{"gradient"}},
           .results = {"dx"},
           .shape_rule = average_pool_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::follow_up_to<1>,
           .resize = batch::resize_shape<AveragePool2dGradientAttrs>,
           .gradient_rule = average_pool_gradient_gradient};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -142,6 +143,7 @@ OpDef define_reduce() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = reduce_shape,
+          .flops = flops::per_element,
           .batch_rule = reduce_batch,
           .gradient_rule = reduce_rule,
           .is_identity =
@@ -155,6 +157,7 @@ OpDef define_broadcast_to() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = broadcast_to_shape,
+          .flops = flops::moves,
           .batch_rule = batch::broadcast,
           .resize = batch::resize_shape<ShapeAttrs>,
           .gradient_rule = broadcast_to_rule};
@@ -164,6 +167,7 @@ OpDef define_squared_norm() {
   return {.inputs = {{"x"}},
           .results = {"sum"},
           .shape_rule = squared_norm_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::summed,
           .gradient_rule = squared_norm_rule};
 }

@@ -38,6 +38,7 @@
 #include "graph/batch_context.h"
 #include "ops/batch_rules.h"
 #include "ops/elementwise_parameters.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/rnn_gates.h"
 #include "ops/rnn_ops.h"
@@ -211,10 +212,20 @@ bool is_optional(const Op& op, const Slot& slot) {
          slot.operand != Gates && slot.operand != Cells;
 }
 
+/// One recurrent product per step; the gradient has that of the weights, too.
+template <OpKind kKind>
+double step_flops(const Program& program, const Node& node) {
+  const Op& op = rnn::op_of(kKind);
+  const Shape& weights = program.shape(node.inputs[op.input(Weights)]);
+  return (op.is_gradient() ? 4 : 2) * flops::elements(program, node.inputs[0]) *
+         static_cast<double>(weights[1]);
+}
+
 template <OpKind kKind, class Attrs>
 OpDef define() {
   const Op& op = rnn::op_of(kKind);
   OpDef def{.shape_rule = infer_shapes<kKind, Attrs>,
+            .flops = step_flops<kKind>,
             .batch_rule = find_batch<kKind>,
             .fill_defaults = fill_gate_defaults};
   for (const Slot& slot : op.inputs) {

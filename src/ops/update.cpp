@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -181,6 +182,7 @@ OpDef define_sgd_update() {
                      {"hyperparameters", kFloat32},
                      optional("scale")},
           .shape_rule = sgd_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};
 }
@@ -194,6 +196,7 @@ OpDef define_adam_update() {
                      {"hyperparameters", kFloat32},
                      optional("scale")},
           .shape_rule = adam_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};
 }
@@ -207,6 +210,7 @@ OpDef define_rmsprop_update() {
                      {"hyperparameters", kFloat32},
                      optional("scale")},
           .shape_rule = rmsprop_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};
 }
@@ -218,6 +222,7 @@ OpDef define_clip_scale() {
                       .is_variadic = true}},
           .results = {"scale"},
           .shape_rule = clip_scale_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};
 }
@@ -230,6 +235,7 @@ OpDef define_update_loss_scale() {
                       .is_variadic = true}},
           .results = {"scale", "hyperparameters"},
           .shape_rule = update_loss_scale_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};
 }
@@ -239,6 +245,7 @@ OpDef define_accumulate_gradient() {
                      {"gradient", kFloat32},
                      {"factors", kFloat32}},
           .shape_rule = accumulate_gradient_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};
 }

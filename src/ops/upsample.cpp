@@ -3,6 +3,7 @@
 // at other positions (upsample_taps.h), and its adjoint. Each is the gradient
 // of the other.
 #include "ops/batch_rules.h"
+#include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
@@ -75,12 +76,18 @@ void upsample_rule(GradContext& ctx) {
   ctx.set(0, ctx.append(kOther, attrs, {ctx.result_gradient()}));
 }
 
+double upsample_flops(const Program& program, const Node& node) {
+  const SampleMode mode = std::get<UpsampleAttrs>(node.attrs).sample_mode;
+  return mode == SampleMode::Nearest ? 0 : flops::per_element(program, node);
+}
+
 }  // namespace
 
 OpDef define_upsample() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = upsample_shape,
+          .flops = upsample_flops,
           .batch_rule = batch::follow_up_to<1>,
           .gradient_rule = upsample_rule<OpKind::UpsampleGradient>};
 }
@@ -89,6 +96,7 @@ OpDef define_upsample_gradient() {
   return {.inputs = {{"gradient"}},
           .results = {"dx"},
           .shape_rule = upsample_shape,
+          .flops = flops::per_element,
           .batch_rule = batch::follow_up_to<1>,
           .gradient_rule = upsample_rule<OpKind::Upsample>};
 }
