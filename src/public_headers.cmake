@@ -10,6 +10,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/collective.h"
     "${header_dir}/ctc_loss.h"
     "${header_dir}/data_parallel.h"
+    "${header_dir}/data_types.inc"
     "${header_dir}/device.h"
     "${header_dir}/enum_table.h"
     "${header_dir}/enums.h"

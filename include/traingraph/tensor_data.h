@@ -21,27 +21,18 @@ namespace traingraph {
 class Device;
 struct DeviceStorage;
 
-/// The data type of tensors whose elements C++ has as `T`; none for Boolean,
-/// which is stored as bytes of 0 and 1.
+/// The data type of tensors whose elements C++ has as `T`.
 template <class T>
 inline constexpr DataType kDataTypeOf = DataType{};
-template <>
-inline constexpr DataType kDataTypeOf<float> = DataType::Float32;
-template <>
-inline constexpr DataType kDataTypeOf<bfloat16> = DataType::BFloat16;
-template <>
-inline constexpr DataType kDataTypeOf<float16> = DataType::Float16;
-template <>
-inline constexpr DataType kDataTypeOf<std::int64_t> = DataType::Int64;
-template <>
-inline constexpr DataType kDataTypeOf<std::int32_t> = DataType::Int32;
-template <>
-inline constexpr DataType kDataTypeOf<std::int8_t> = DataType::Int8;
-template <>
-inline constexpr DataType kDataTypeOf<std::uint8_t> = DataType::UInt8;
+#define TRAINGRAPH_DATA_TYPE(Type, number, name, element, kind, file) \
+  template <>                                                         \
+  inline constexpr DataType kDataTypeOf<element> = DataType::Type;
+#include "traingraph/data_types.inc"
+#undef TRAINGRAPH_DATA_TYPE
 
+/// None for Boolean, which is stored as bytes of 0 and 1.
 template <class T>
-concept Element = kDataTypeOf<T> != DataType{};
+concept Element = kDataTypeOf<T> != DataType{} && !std::is_same_v<T, bool>;
 
 /// Host memory by pointer and length; never copies. `owner`, when set, keeps
 /// the memory alive for as long as the library may use it.

@@ -15,17 +15,45 @@
 
 namespace traingraph {
 
-/// Element types. The numbers are ML Compute's (MLCDataType).
+/// Element types; the rows are in data_types.inc. The numbers are ML Compute's
+/// (MLCDataType).
 enum class DataType : std::int32_t {
-  Float32 = 1,
-  BFloat16 = 2,
-  Float16 = 3,
-  Boolean = 4,
-  Int64 = 5,
-  Int32 = 7,
-  Int8 = 8,
-  UInt8 = 9,
+#define TRAINGRAPH_DATA_TYPE(Type, number, name, element, kind, file) \
+  Type = (number),
+#include "traingraph/data_types.inc"
+#undef TRAINGRAPH_DATA_TYPE
 };
+
+/// All of them.
+inline constexpr DataType kDataTypes[] = {
+#define TRAINGRAPH_DATA_TYPE(Type, number, name, element, kind, file) \
+  DataType::Type,
+#include "traingraph/data_types.inc"
+#undef TRAINGRAPH_DATA_TYPE
+};
+
+/// What the bits of an element are. The numbers are DLPack's.
+enum class NumberKind : std::uint8_t {
+  Int = 0,
+  UInt = 1,
+  Float = 2,   // of IEEE 754
+  BFloat = 4,  // the upper bits of one
+  Boolean = 6,
+};
+constexpr NumberKind kind_of(DataType type) {
+  switch (type) {
+#define TRAINGRAPH_DATA_TYPE(Type, number, name, element, kind, file) \
+  case DataType::Type:                                                \
+    return NumberKind::kind;
+#include "traingraph/data_types.inc"
+#undef TRAINGRAPH_DATA_TYPE
+  }
+  return NumberKind::Int;
+}
+constexpr bool is_float(DataType type) {
+  const NumberKind kind = kind_of(type);
+  return kind == NumberKind::Float || kind == NumberKind::BFloat;
+}
 
 /// Size of one element in bytes.
 TRAINGRAPH_API std::size_t size_of(DataType type);

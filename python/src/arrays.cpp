@@ -369,10 +369,6 @@ void NamedArrays::convert_to(const TensorMap& tensors) {
 }
 
 void NamedArrays::convert_floats_to(std::span<const StateTensor> tensors) {
-  const auto is_float = [](DataType type) {
-    return type == DataType::Float32 || type == DataType::BFloat16 ||
-           type == DataType::Float16;
-  };
   std::unordered_map<std::string_view, DataType> type_of;
   for (const StateTensor& tensor : tensors) {
     type_of.emplace(tensor.name, tensor.descriptor.data_type);

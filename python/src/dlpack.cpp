@@ -15,7 +15,7 @@ namespace traingraph::python {
 namespace {
 
 constexpr std::int32_t kHost = 1;
-constexpr std::uint8_t kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kBool = 6;
+constexpr auto kBFloat = static_cast<std::uint8_t>(NumberKind::BFloat);
 constexpr std::uint64_t kReadOnly = 1, kIsCopied = 2;
 
 struct DlDevice {
@@ -52,22 +52,7 @@ struct DlVersioned {
 };
 
 std::uint8_t code_of(DataType type) {
-  switch (type) {
-    case DataType::Float32:
-    case DataType::Float16:
-      return kFloat;
-    case DataType::BFloat16:
-      return kBFloat;
-    case DataType::Boolean:
-      return kBool;
-    case DataType::UInt8:
-      return kUInt;
-    case DataType::Int8:
-    case DataType::Int32:
-    case DataType::Int64:
-      break;
-  }
-  return kInt;
+  return static_cast<std::uint8_t>(kind_of(type));
 }
 
 bool is_bfloat16(const DlTensor& tensor) {

@@ -11,9 +11,22 @@
 namespace traingraph::python {
 namespace {
 
-constexpr std::array kDataTypes{
-    DataType::Float32, DataType::BFloat16, DataType::Float16, DataType::Boolean,
-    DataType::Int64,   DataType::Int32,    DataType::Int8,    DataType::UInt8};
+/// What NumPy calls it; 0: it has no such numbers.
+char numpy_kind(DataType type) {
+  switch (kind_of(type)) {
+    case NumberKind::Int:
+      return 'i';
+    case NumberKind::UInt:
+      return 'u';
+    case NumberKind::Float:
+      return 'f';
+    case NumberKind::Boolean:
+      return 'b';
+    case NumberKind::BFloat:
+      break;
+  }
+  return 0;
+}
 
 /// ML Compute says boolean, NumPy says bool.
 std::string case_name(DataType type) {
@@ -234,20 +247,10 @@ std::optional<DataType> data_type_named(std::string_view name) {
 std::optional<DataType> find_data_type(const py::dtype& dtype) {
   // Kind and size, whatever the platform calls the type; read from NumPy's
   // structure, since every call of a graph asks for each of its arrays.
-  struct Row {
-    char kind;
-    py::ssize_t size;
-    DataType type;
-  };
-  static constexpr Row kRows[]{
-      {'f', 4, DataType::Float32}, {'f', 2, DataType::Float16},
-      {'b', 1, DataType::Boolean}, {'i', 8, DataType::Int64},
-      {'i', 4, DataType::Int32},   {'i', 1, DataType::Int8},
-      {'u', 1, DataType::UInt8}};
   const char kind = dtype.kind();
-  const py::ssize_t size = dtype.itemsize();
-  for (const Row& row : kRows) {
-    if (row.kind == kind && row.size == size) return row.type;
+  const auto size = static_cast<std::size_t>(dtype.itemsize());
+  for (DataType type : kDataTypes) {
+    if (numpy_kind(type) == kind && size_of(type) == size) return type;
   }
   if (is_bfloat16(dtype)) return DataType::BFloat16;
   return std::nullopt;

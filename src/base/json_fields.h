@@ -53,10 +53,11 @@ struct StoredCases {
 template <>
 struct StoredCases<DataType> {
   static constexpr CaseName<DataType> kCases[] = {
-      {DataType::Float32, "float32"}, {DataType::BFloat16, "bfloat16"},
-      {DataType::Float16, "float16"}, {DataType::Boolean, "bool"},
-      {DataType::Int64, "int64"},     {DataType::Int32, "int32"},
-      {DataType::Int8, "int8"},       {DataType::UInt8, "uint8"}};
+#define TRAINGRAPH_DATA_TYPE(Type, number, name, element, kind, file) \
+  {DataType::Type, name},
+#include "traingraph/data_types.inc"
+#undef TRAINGRAPH_DATA_TYPE
+  };
 };
 template <>
 struct StoredCases<ScheduleType> {

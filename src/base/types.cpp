@@ -3,6 +3,7 @@
 #include "traingraph/types.h"
 
 #include "base/checked.h"
+#include "base/visit_type.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -26,43 +27,16 @@ std::int64_t product_of(std::int64_t x, std::int64_t y, const Shape& shape) {
 }  // namespace
 
 std::size_t size_of(DataType type) {
-  switch (type) {
-    case DataType::Float32:
-    case DataType::Int32:
-      return 4;
-    case DataType::BFloat16:
-    case DataType::Float16:
-      return 2;
-    case DataType::Int64:
-      return 8;
-    case DataType::Boolean:
-    case DataType::Int8:
-    case DataType::UInt8:
-      return 1;
-  }
-  throw InvalidArgument(
-      ErrorInfo{.what = "not a data type",
-                .got = std::to_string(static_cast<std::int32_t>(type))});
+  return visit_type(type, []<class T>(T) { return sizeof(T); });
 }
 
 std::string_view to_string(DataType type) {
   switch (type) {
-    case DataType::Float32:
-      return "float32";
-    case DataType::BFloat16:
-      return "bfloat16";
-    case DataType::Float16:
-      return "float16";
-    case DataType::Boolean:
-      return "bool";
-    case DataType::Int64:
-      return "int64";
-    case DataType::Int32:
-      return "int32";
-    case DataType::Int8:
-      return "int8";
-    case DataType::UInt8:
-      return "uint8";
+#define TRAINGRAPH_DATA_TYPE(Type, number, name, element, kind, file) \
+  case DataType::Type:                                                \
+    return name;
+#include "traingraph/data_types.inc"
+#undef TRAINGRAPH_DATA_TYPE
   }
   return "?";
 }

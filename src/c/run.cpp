@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Executions of the C interface.
-#include <array>
+#include <algorithm>
 
 #include "c/handles.h"
 #include "c/status.h"
@@ -9,9 +9,7 @@ namespace traingraph::c {
 namespace {
 
 bool is_type(tg_data_type type) {
-  constexpr std::array kTypes{TG_FLOAT32, TG_BFLOAT16, TG_FLOAT16, TG_BOOLEAN,
-                              TG_INT64,   TG_INT32,    TG_INT8,    TG_UINT8};
-  return std::ranges::count(kTypes, type) > 0;
+  return std::ranges::count(kDataTypes, static_cast<DataType>(type)) > 0;
 }
 
 std::optional<TensorDescriptor> descriptor_of(const char* call,

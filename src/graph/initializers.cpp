@@ -12,6 +12,7 @@
 #include "base/convert.h"
 #include "base/format.h"
 #include "base/random.h"
+#include "base/visit_type.h"
 #include "graph/op_def.h"
 #include "graph/orthogonal.h"
 #include "graph/platform.h"
@@ -109,28 +110,15 @@ void fill_floats(const HostData& data, DataType type, double value) {
 }  // namespace
 
 void fill_values(const HostData& data, DataType type, double value) {
-  switch (type) {
-    case DataType::Float32:
-      return fill_floats<float>(data, type, value);
-    case DataType::BFloat16:
-      return fill_floats<bfloat16>(data, type, value);
-    case DataType::Float16:
-      return fill_floats<float16>(data, type, value);
-    case DataType::Boolean:
-      return fill_with(data, static_cast<std::uint8_t>(value != 0));
-    case DataType::Int64:
-      return fill_with(data, convert<std::int64_t>(value));
-    case DataType::Int32:
-      return fill_with(data, convert<std::int32_t>(value));
-    case DataType::Int8:
-      return fill_with(data, convert<std::int8_t>(value));
-    case DataType::UInt8:
-      return fill_with(data, convert<std::uint8_t>(value));
-  }
-  throw InvalidArgument(
-      ErrorInfo{.op = "filled",
-                .what = "not a data type",
-                .got = std::to_string(static_cast<std::int32_t>(type))});
+  visit_type(type, [&]<class T>(T) {
+    if constexpr (kIsFloatType<T>) {
+      fill_floats<T>(data, type, value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      fill_with(data, static_cast<std::uint8_t>(value != 0));
+    } else {
+      fill_with(data, convert<T>(value));
+    }
+  });
 }
 
 Fans fans_of(const Shape& shape) {

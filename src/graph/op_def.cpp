@@ -2,16 +2,10 @@
 // The checks that shape rules share, in one wording.
 #include "graph/op_def.h"
 
-#include <array>
-
 #include "graph/attributes.h"
 
 namespace traingraph {
 namespace {
-
-constexpr std::array kAllTypes{
-    DataType::Float32, DataType::BFloat16, DataType::Float16, DataType::Boolean,
-    DataType::Int64,   DataType::Int32,    DataType::Int8,    DataType::UInt8};
 
 std::string quoted(const char* name) { return "\"" + std::string(name) + "\""; }
 
@@ -28,7 +22,7 @@ std::string with_rank(const Shape& shape) {
 std::string names_of(DataTypes types) {
   if (types == kAnyType) return "any type";
   std::string text;
-  for (DataType type : kAllTypes) {
+  for (DataType type : kDataTypes) {
     if ((types & bit(type)) == 0) continue;
     if (!text.empty()) text += " or ";
     text += to_string(type);

@@ -22,17 +22,18 @@ constexpr DataTypes bit(DataType t) { return 1u << static_cast<int>(t); }
 inline constexpr DataTypes kFloat32 = bit(DataType::Float32);
 /// What activations and gradients may be stored as. The inputs of a node that
 /// take just these have one type.
-inline constexpr DataTypes kFloat =
-    kFloat32 | bit(DataType::BFloat16) | bit(DataType::Float16);
+inline constexpr DataTypes kFloat = [] {
+  DataTypes types = 0;
+  for (DataType type : kDataTypes) types |= is_float(type) ? bit(type) : 0;
+  return types;
+}();
+/// Those of 16 bits.
+inline constexpr DataTypes kHalf = kFloat & ~kFloat32;
 inline constexpr DataTypes kBoolean = bit(DataType::Boolean);
 inline constexpr DataTypes kInt32 = bit(DataType::Int32);
 inline constexpr DataTypes kIndex = kInt32 | bit(DataType::Int64);
 inline constexpr DataTypes kAnyType = 0xffffffffu;
-constexpr bool is_float(DataType t) { return (bit(t) & kFloat) != 0; }
-/// A float of 16 bits.
-constexpr bool is_half(DataType t) {
-  return (bit(t) & kFloat & ~kFloat32) != 0;
-}
+constexpr bool is_half(DataType t) { return (bit(t) & kHalf) != 0; }
 
 struct InputDef {
   const char* name;

@@ -3,34 +3,12 @@
 
 #include <algorithm>
 
+#include "base/visit_type.h"
 #include "traingraph/error.h"
-#include "traingraph/half_types.h"
 
 namespace traingraph {
-namespace {
-
-/// Calls use(T{}) with what floats of `type` are in C++.
-template <class Use>
-auto with_float_type(DataType type, Use&& use) {
-  switch (type) {
-    case DataType::Float32:
-      return use(float{});
-    case DataType::BFloat16:
-      return use(bfloat16{});
-    case DataType::Float16:
-      return use(float16{});
-    default:
-      throw DTypeError(ErrorInfo{.op = "floats",
-                                 .what = "the values are no floats",
-                                 .expected = "float32, bfloat16 or float16",
-                                 .got = std::string(to_string(type))});
-  }
-}
-
-}  // namespace
-
 std::vector<float> upcast(std::span<const std::byte> values, DataType type) {
-  return with_float_type(type, [&]<class T>(T) {
+  return visit_float_type(type, [&]<class T>(T) {
     const auto* first = reinterpret_cast<const T*>(values.data());
     return std::vector<float>(first, first + values.size() / sizeof(T));
   });
@@ -39,7 +17,7 @@ std::vector<float> upcast(std::span<const std::byte> values, DataType type) {
 void store_floats(std::span<const float> values, DataType type,
                   std::span<std::byte> to, const char* op,
                   const std::string& node) {
-  with_float_type(type, [&]<class T>(T) {
+  visit_float_type(type, [&]<class T>(T) {
     auto* stored = reinterpret_cast<T*>(to.data());
     std::ranges::copy(values, stored);
     const auto became_infinite = [&](float value) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/visit_type.h"
 #include "graph/initializers.h"
 #include "graph/name_changes.h"
 #include "graph/op_def.h"
@@ -74,12 +75,6 @@ std::optional<int> checked_axis(std::optional<int> axis,
                                               std::to_string(rank - 1) +
                                               ", or none",
                                   .got = std::to_string(*axis)});
-}
-
-// Sign, exponent and fraction of the 16-bit types: all exponent bits set means
-// infinity or NaN.
-bool half_is_finite(std::uint16_t bits, std::uint16_t exponent_mask) {
-  return (bits & exponent_mask) != exponent_mask;
 }
 
 }  // namespace
@@ -258,26 +253,13 @@ std::span<const float> Tensor::floats() const& {
 }
 
 bool Tensor::has_valid_numerics() const {
+  if (!is_float(data_type())) return true;
   const std::span<const std::byte> bytes = data();
-  const auto halves_are_finite = [&](std::uint16_t mask) {
-    const auto* first = reinterpret_cast<const std::uint16_t*>(bytes.data());
-    return std::all_of(first, first + bytes.size() / 2, [&](std::uint16_t x) {
-      return half_is_finite(x, mask);
-    });
-  };
-  switch (data_type()) {
-    case DataType::Float32: {
-      const std::span<const float> values = floats();
-      return std::all_of(values.begin(), values.end(),
-                         [](float x) { return std::isfinite(x); });
-    }
-    case DataType::Float16:
-      return halves_are_finite(0x7c00);
-    case DataType::BFloat16:
-      return halves_are_finite(0x7f80);
-    default:
-      return true;
-  }
+  return visit_float_type(data_type(), [&]<class T>(T) {
+    const auto* first = reinterpret_cast<const T*>(bytes.data());
+    return std::all_of(first, first + bytes.size() / sizeof(T),
+                       [](float x) { return std::isfinite(x); });
+  });
 }
 
 struct TensorParameter::State {

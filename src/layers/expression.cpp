@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <locale>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/visit_type.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 
@@ -42,32 +44,17 @@ std::string describe(const Operand& operand) {
 
 /// Whether a tensor of `type` can hold the number, rounded if it has floats.
 bool holds(DataType type, double number) {
-  const auto is_integer_in = [&](double low, double high) {
-    return number >= low && number < high && std::trunc(number) == number;
-  };
-  const auto stays_finite = [&](float stored) {
-    return std::isfinite(stored) || !std::isfinite(number);
-  };
-  const auto rounded = static_cast<float>(number);
-  switch (type) {
-    case DataType::Float32:
-      return stays_finite(rounded);
-    case DataType::BFloat16:
-      return stays_finite(bfloat16(rounded));
-    case DataType::Float16:
-      return stays_finite(float16(rounded));
-    case DataType::Boolean:
-      return is_integer_in(0, 2);
-    case DataType::Int64:
-      return is_integer_in(-0x1p63, 0x1p63);
-    case DataType::Int32:
-      return is_integer_in(-0x1p31, 0x1p31);
-    case DataType::Int8:
-      return is_integer_in(-128, 128);
-    case DataType::UInt8:
-      return is_integer_in(0, 256);
-  }
-  return false;
+  return visit_type(type, [&]<class T>(T) {
+    if constexpr (kIsFloatType<T>) {
+      const float stored = T(static_cast<float>(number));
+      return std::isfinite(stored) || !std::isfinite(number);
+    } else {
+      constexpr int kDigits = std::numeric_limits<T>::digits;
+      const double high = std::ldexp(1.0, kDigits);
+      const double low = std::is_signed_v<T> ? -high : 0;
+      return number >= low && number < high && std::trunc(number) == number;
+    }
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "runtime/checkpoint/header_json.h"
 #include "traingraph/error.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph {
 namespace {
@@ -19,14 +20,14 @@ struct StoredType {
 };
 
 constexpr StoredType kTypes[] = {
-    {"F32", 4, DataType::Float32}, {"BF16", 2, DataType::BFloat16},
-    {"F16", 2, DataType::Float16}, {"BOOL", 1, DataType::Boolean},
-    {"I64", 8, DataType::Int64},   {"I32", 4, DataType::Int32},
-    {"I8", 1, DataType::Int8},     {"U8", 1, DataType::UInt8},
-    {"F64", 8, std::nullopt},      {"U64", 8, std::nullopt},
-    {"C64", 8, std::nullopt},      {"U32", 4, std::nullopt},
-    {"I16", 2, std::nullopt},      {"U16", 2, std::nullopt},
-    {"F8_E4M3", 1, std::nullopt},  {"F8_E5M2", 1, std::nullopt},
+#define TRAINGRAPH_DATA_TYPE(Type, number, name, element, kind, file) \
+  {file, sizeof(element), DataType::Type},
+#include "traingraph/data_types.inc"
+#undef TRAINGRAPH_DATA_TYPE
+    {"F64", 8, std::nullopt},     {"U64", 8, std::nullopt},
+    {"C64", 8, std::nullopt},     {"U32", 4, std::nullopt},
+    {"I16", 2, std::nullopt},     {"U16", 2, std::nullopt},
+    {"F8_E4M3", 1, std::nullopt}, {"F8_E5M2", 1, std::nullopt},
     {"F8_E8M0", 1, std::nullopt}};
 
 const StoredType* find_type(std::string_view name) {

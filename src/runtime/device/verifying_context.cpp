@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/visit_type.h"
+#include "graph/op_def.h"
 #include "graph/stored_floats.h"
 #include "runtime/device/blocking_submission.h"
 #include "runtime/device/queue_thread.h"
@@ -63,12 +65,21 @@ std::vector<float> floats_of(DeviceContext& context,
   return upcast(bytes, desc.data_type);
 }
 
+/// The largest power of two that is lost when it is added to 1.
+template <class T>
+double rounding() {
+  float x = 0.5f;
+  while (static_cast<float>(T(1 + x)) != 1) x /= 2;
+  return x;
+}
+
 /// Tensors of few bits differ by their rounding at least.
 double tolerance_of(DataType type, double tolerance) {
+  if (!is_half(type)) return tolerance;
   constexpr double kUnits = 8;
-  if (type == DataType::Float16) return std::max(tolerance, kUnits * 0x1p-11);
-  if (type == DataType::BFloat16) return std::max(tolerance, kUnits * 0x1p-8);
-  return tolerance;
+  return visit_float_type(type, [&]<class T>(T) {
+    return std::max(tolerance, kUnits * rounding<T>());
+  });
 }
 
 /// Terms that cancel leave noise whose size has to do with them, not with the
