@@ -8,7 +8,6 @@
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
 #include "lowering/lowering.h"
-#include "ops/window.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -26,25 +25,6 @@ bool is_product(const Node& node) {
   return node.op->autocast_list == AutocastList::LowPrecision;
 }
 
-/// Is it a convolution, or a gradient of one, with windows or taps that read
-/// only padding? What multiplies 16 bits is not made for these: with AMX,
-/// oneDNN leaves the gradient of such taps as it was, and such windows end the
-/// process.
-bool has_idle_parts(const Program& program, const Node& node) {
-  const auto is_idle = [](const auto& attrs, const Shape& x, const Shape& w) {
-    return traingraph::has_idle_parts(window_of(attrs, w), {x[2], x[3]});
-  };
-  const auto input = [&](int i) { return program.shape(node.inputs[i]); };
-  if (const auto* attrs = std::get_if<Convolution2dAttrs>(&node.attrs)) {
-    return is_idle(*attrs, input(0), input(1));
-  }
-  const auto* attrs = std::get_if<Convolution2dGradientAttrs>(&node.attrs);
-  if (attrs == nullptr) return false;
-  const bool is_of_input = node.op->kind == OpKind::Convolution2dInputGradient;
-  return is_of_input ? is_idle(*attrs, attrs->shape, input(1))
-                     : is_idle(*attrs, input(1), attrs->shape);
-}
-
 std::string note_of_upcast_convolutions(DataType type) {
   return "This processor has no convolutions of " +
          std::string(to_string(type)) +
@@ -57,17 +37,19 @@ std::vector<std::string> notes_of(const Program& program,
                                   const LowerOptions& options) {
   std::vector<std::string> notes;
   if (std::ranges::none_of(program.nodes(), is_product)) return notes;
-  for (DataType type : {DataType::BFloat16, DataType::Float16}) {
+  for (DataType type : kDataTypes) {
+    if (!is_half(type)) continue;
     const auto is_of_type = [&](const Value& value) {
       return !value.is_opaque && value.desc.data_type == type;
     };
     const auto is_cast = [&](const Node& node) {
-      return is_product(node) && !has_half_kernels(node, type);
+      return is_product(node) && !takes_half(program, node, type);
     };
     if (std::ranges::none_of(program.values(), is_of_type)) continue;
     if (!has_products(type)) {
       notes.push_back(note_of_upcast_products(type));
-    } else if (std::ranges::any_of(program.nodes(), is_cast)) {
+    } else if (!has_convolutions(type) &&
+               std::ranges::any_of(program.nodes(), is_cast)) {
       notes.push_back(note_of_upcast_convolutions(type));
     }
   }
@@ -80,11 +62,10 @@ std::vector<std::string> notes_of(const Program& program,
 }  // namespace
 
 bool CpuTarget::computes(const Program& program, const Node& node) const {
-  const bool is_wide = has_idle_parts(program, node);
   const auto has_kernel = [&](ValueId id) {
     if (id == kNoValue || program.value(id).is_opaque) return true;
     const DataType type = program.desc(id).data_type;
-    return !is_half(type) || (!is_wide && has_half_kernels(node, type));
+    return !is_half(type) || takes_half(program, node, type);
   };
   return std::ranges::all_of(node.inputs, has_kernel) &&
          std::ranges::all_of(node.outputs, has_kernel);
@@ -92,9 +73,6 @@ bool CpuTarget::computes(const Program& program, const Node& node) const {
 
 std::string CpuTarget::reason_unsupported(const Program& program,
                                           const Node& node) const {
-  if (lower_function(node.op->kind) == nullptr) {
-    return "the CPU has no kernel for this operation";
-  }
   const auto reason_of = [&](ValueId id) -> std::string {
     if (id == kNoValue || program.value(id).is_opaque) return {};
     if (has_long_axis(program.shape(id))) {

@@ -4,10 +4,8 @@
 // a stored type converts to and from float by itself and has no arithmetic of
 // its own; a loop that adds up must do so in float or double.
 //
-// Ops whose loops are instantiated for more than float call one of the visitors
-// below it and have a row in kernel_table.cpp; the others get float32, by casts
-// around them. Loops that take long to compile leave out float16, which few
-// processors multiply: there it saves memory, not time.
+// Loops are instantiated for the types in the row of their op
+// (kernel_table.h); other ops get float32, by casts around them.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +14,11 @@
 #include <type_traits>
 
 #include "base/checked.h"
+#include "base/visit_type.h"
+#include "cpu/kernel_table.h"
 #include "cpu/lowering.h"
 #include "traingraph/half_types.h"
+#include "traingraph/tensor_data.h"
 
 namespace traingraph::cpu {
 
@@ -29,51 +30,27 @@ namespace traingraph::cpu {
                 .got = std::string(to_string(type))});
 }
 
-/// Calls use(T{}) with the C++ type that floats of `type` are stored as; once,
-/// while unit.
-template <class Use>
-void visit_float_type(const UnitBuilder& unit, DataType type, Use&& use) {
-  switch (type) {
-    case DataType::Float32:
-      return use(float{});
-    default:
-      fail_type(unit, type);
-  }
+/// Calls use(T{}) with the C++ type that floats of `type` are stored as, which
+/// is float32 or one of these of 16 bits; once, while unit.
+template <DataTypes kHalfTypes, class Use>
+void visit_floats_in(const UnitBuilder& unit, DataType type, Use&& use) {
+  constexpr DataTypes kTypes = kFloat32 | kHalfTypes;
+  if ((kTypes & bit(type)) == 0) fail_type(unit, type);
+  visit_float_type(type, [&]<class T>(T x) {
+    if constexpr ((kTypes & bit(kDataTypeOf<T>)) != 0) use(x);
+  });
 }
 
-/// Calls `use` for bfloat16, too.
-template <class Use>
-void visit_float_or_bfloat16(const UnitBuilder& unit, DataType type,
-                             Use&& use) {
-  if (type == DataType::BFloat16) return use(bfloat16{});
-  visit_float_type(unit, type, use);
+/// Calls `use` for the floats of a row of the kernel table.
+template <const Kernel& kRow, class Use>
+void visit_floats(const UnitBuilder& unit, DataType type, Use&& use) {
+  visit_floats_in<kRow.half_types>(unit, type, use);
 }
 
 /// Calls `use` for all floats.
 template <class Use>
 void visit_any_float(const UnitBuilder& unit, DataType type, Use&& use) {
-  if (type == DataType::Float16) return use(float16{});
-  visit_float_or_bfloat16(unit, type, use);
-}
-
-/// Calls `use` for all types. Booleans come as `bool` so that casts can tell
-/// them from UInt8; they are stored as one byte 0 or 1.
-template <class Use>
-void visit_type(const UnitBuilder& unit, DataType type, Use&& use) {
-  switch (type) {
-    case DataType::Boolean:
-      return use(bool{});
-    case DataType::Int64:
-      return use(std::int64_t{});
-    case DataType::Int32:
-      return use(std::int32_t{});
-    case DataType::Int8:
-      return use(std::int8_t{});
-    case DataType::UInt8:
-      return use(std::uint8_t{});
-    default:
-      visit_any_float(unit, type, use);
-  }
+  visit_floats_in<kHalf>(unit, type, use);
 }
 
 /// A byte may be no `bool` of C++.

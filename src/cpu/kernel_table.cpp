@@ -1,110 +1,91 @@
 // SPDX-License-Identifier: MIT
-// Ops that do not read and write floats of 16 bits compute in float32 between
-// casts (compiler/passes/upcast.h).
 #include "cpu/kernel_table.h"
 
 #include <array>
 #include <variant>
 
 #include "cpu/native_types.h"
-#include "graph/op_def.h"
-#include "ops/rnn_ops.h"
+#include "ops/window.h"
 
 namespace traingraph::cpu {
 namespace {
 
+/// An op without a row does not compile.
+constexpr std::array<Kernel, kNumOps> kTable = {
+#define OP(Kind, name, Attrs) row::name,
+#include "traingraph/ops.inc"
+#undef OP
+};
+
+/// Is it a convolution, or a gradient of one, with windows or taps that read
+/// only padding? What multiplies 16 bits is not made for these: with AMX,
+/// oneDNN leaves the gradient of such taps as it was, and such windows end the
+/// process.
+bool has_idle_parts(const Program& program, const Node& node) {
+  const auto is_idle = [](const auto& attrs, const Shape& x, const Shape& w) {
+    return traingraph::has_idle_parts(window_of(attrs, w), {x[2], x[3]});
+  };
+  const auto input = [&](int i) { return program.shape(node.inputs[i]); };
+  if (const auto* attrs = std::get_if<Convolution2dAttrs>(&node.attrs)) {
+    return is_idle(*attrs, input(0), input(1));
+  }
+  const auto& attrs = std::get<Convolution2dGradientAttrs>(node.attrs);
+  const bool is_of_input = node.op->kind == OpKind::Convolution2dInputGradient;
+  return is_of_input ? is_idle(attrs, attrs.shape, input(1))
+                     : is_idle(attrs, input(1), attrs.shape);
+}
+
 /// Where windows overlap, oneDNN rounds the gradient of a sample for each of
 /// them. A forward pass and its gradient share a state and must agree.
 template <class Attrs>
-bool has_pooling(const Attrs& attrs) {
-  return has_pools(DataType::BFloat16) && attrs.dilation_rates == Pair{1, 1} &&
+bool keeps_apart(const Attrs& attrs) {
+  return attrs.dilation_rates == Pair{1, 1} &&
          attrs.strides[0] >= attrs.kernel_size[0] &&
          attrs.strides[1] >= attrs.kernel_size[1];
 }
 
+bool is_identity(const Node& node) {
+  return node.op->is_identity && node.op->is_identity(node.attrs);
+}
+
 }  // namespace
 
-LowerFunction lower_function(OpKind kind) {
-  static constexpr std::array<LowerFunction, kNumOps> kTable = {
-#define OP(Kind, name, Attrs) &lower_##name,
-#include "traingraph/ops.inc"
-#undef OP
-  };
+bool takes_convolutions(const Program& program, const Node& node,
+                        DataType type) {
+  return has_convolutions(type) && !has_idle_parts(program, node);
+}
+
+bool takes_pools(const Program&, const Node& node, DataType type) {
+  if (type != DataType::BFloat16 || !has_pools(type)) return false;
+  if (const auto* attrs = std::get_if<Pool2dAttrs>(&node.attrs)) {
+    return keeps_apart(*attrs);
+  }
+  const auto* attrs = std::get_if<AveragePool2dAttrs>(&node.attrs);
+  return attrs ? keeps_apart(*attrs)
+               : keeps_apart(std::get<AveragePool2dGradientAttrs>(node.attrs));
+}
+
+bool takes_products(const Program&, const Node&, DataType type) {
+  return has_products(type);
+}
+
+/// What float16 cannot hold may be float32 in the end (fusion.h).
+bool takes_reductions(const Program&, const Node& node, DataType type) {
+  return (row::reduce.half_types & bit(type)) != 0 ||
+         std::get<ReduceAttrs>(node.attrs).type == ReductionType::Sum;
+}
+
+const Kernel& kernel_of(OpKind kind) {
   return kTable[static_cast<std::size_t>(kind)];
 }
 
-bool has_half_kernels(const Node& node, DataType type) {
-  const bool is_bfloat16 = type == DataType::BFloat16;
-  // Their steps are products, too.
-  if (rnn::find_op(node.op->kind)) return has_products(type);
-  switch (node.op->kind) {
-    case OpKind::Convolution2d:
-    case OpKind::Convolution2dInputGradient:
-    case OpKind::Convolution2dWeightsGradient:
-      return has_convolutions(type);
-    // Their tiles are float32 in the cache, whatever is in memory.
-    case OpKind::Attention:
-    case OpKind::AttentionGradient:
-    // Where the processor has no such products, in blocks of float32.
-    case OpKind::MatMul:
-      return true;
+LowerFunction lower_function(OpKind kind) { return kernel_of(kind).lower; }
 
-    case OpKind::Activation:
-    case OpKind::ActivationGradient:
-    case OpKind::Binary:
-    case OpKind::Cast:
-    case OpKind::Fill:
-    case OpKind::Select:
-    case OpKind::Unary:
-    // These move elements.
-    case OpKind::BroadcastTo:
-    case OpKind::Concatenate:
-    case OpKind::Pad:
-    case OpKind::Reshape:
-    case OpKind::Slice:
-    case OpKind::SliceGradient:
-    case OpKind::Split:
-    case OpKind::Transpose:
-    // These take parameters of any type, and gradients of float32.
-    case OpKind::AdamUpdate:
-    case OpKind::RmspropUpdate:
-    case OpKind::SgdUpdate:
-      return true;
-
-    case OpKind::MaxPool2d:
-    case OpKind::MaxPool2dGradient:
-      return is_bfloat16 && has_pooling(std::get<Pool2dAttrs>(node.attrs));
-    case OpKind::AveragePool2d:
-      return is_bfloat16 &&
-             has_pooling(std::get<AveragePool2dAttrs>(node.attrs));
-    case OpKind::AveragePool2dGradient:
-      return is_bfloat16 &&
-             has_pooling(std::get<AveragePool2dGradientAttrs>(node.attrs));
-
-    // What float16 cannot hold may be float32 in the end (fusion.h).
-    case OpKind::Reduce:
-      return is_bfloat16 ||
-             std::get<ReduceAttrs>(node.attrs).type == ReductionType::Sum;
-
-    // Loops that take long to compile.
-    case OpKind::BatchNorm:
-    case OpKind::BatchNormGradient:
-    case OpKind::BatchNormMoments:
-    case OpKind::BatchNormApply:
-    case OpKind::BatchNormGradientSums:
-    case OpKind::BatchNormGradientApply:
-    case OpKind::Dropout:
-    case OpKind::Gather:
-    case OpKind::SampleNorm:
-    case OpKind::SampleNormGradient:
-    case OpKind::Scatter:
-    case OpKind::ScatterGradient:
-    case OpKind::Softmax:
-    case OpKind::SoftmaxGradient:
-      return is_bfloat16;
-    default:
-      return false;
-  }
+bool takes_half(const Program& program, const Node& node, DataType type) {
+  if (is_identity(node)) return true;  // the result is the input
+  const Kernel& kernel = kernel_of(node.op->kind);
+  if (kernel.takes) return kernel.takes(program, node, type);
+  return (kernel.half_types & bit(type)) != 0;
 }
 
 }  // namespace traingraph::cpu

@@ -127,7 +127,7 @@ template <class F>
 void lower_eltwise_of_finite(UnitBuilder& unit, Eltwise f, F own) {
   const EltwiseDraft draft = draft_eltwise(unit, f);
   const DataType type = unit.result_desc().data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats_in<0>(unit, type, [&]<class T>(T) {
     emit(unit,
          [=, n = num_elements(draft.layout)](BindContext& at) -> BoundKernel {
            return [own, n, run = draft.bind(at), x = typed<T>(at[draft.x]),

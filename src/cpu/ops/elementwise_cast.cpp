@@ -25,11 +25,6 @@ std::pair<Layout, Layout> cast_layouts(const UnitBuilder& unit) {
 using CastRange = void (*)(const std::byte* from, std::byte* to,
                            std::int64_t count);
 
-template <class T>
-inline constexpr bool kIsFloat =
-    std::is_same_v<T, float> || std::is_same_v<T, bfloat16> ||
-    std::is_same_v<T, float16>;
-
 template <class From, class To>
 void cast_range(const std::byte* from, std::byte* to, std::int64_t count) {
   const auto* x = reinterpret_cast<const Stored<From>*>(from);
@@ -40,7 +35,7 @@ void cast_range(const std::byte* from, std::byte* to, std::int64_t count) {
     }
   };
   // Others are rare.
-  if constexpr (kIsFloat<From> && kIsFloat<To>) {
+  if constexpr (kIsFloatType<From> && kIsFloatType<To>) {
     vectorized(run);
   } else {
     run();
@@ -49,8 +44,8 @@ void cast_range(const std::byte* from, std::byte* to, std::int64_t count) {
 
 CastRange find_cast(const UnitBuilder& unit) {
   CastRange cast = nullptr;
-  visit_type(unit, unit.input_desc(0).data_type, [&]<class From>(From) {
-    visit_type(unit, unit.result_desc().data_type,
+  visit_type(unit.input_desc(0).data_type, [&]<class From>(From) {
+    visit_type(unit.result_desc().data_type,
                [&]<class To>(To) { cast = cast_range<From, To>; });
   });
   return cast;

@@ -57,7 +57,7 @@ void lower_dropout(UnitBuilder& unit) {
                   attrs.rate};
   const std::int64_t n = unit.result_shape().num_elements();
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::dropout>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [mask, n, x = typed<T>(at[in]),
               words = typed<std::uint32_t>(at[state]),

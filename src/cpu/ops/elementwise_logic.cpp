@@ -76,8 +76,8 @@ void lower_compare(UnitBuilder& unit) {
     case DataType::Boolean:
       return lower_comparison_of<Boolean>(unit);
     default:
-      visit_float_type(unit, type,
-                       [&]<class T>(T) { lower_comparison_of<T>(unit); });
+      visit_floats<row::compare>(
+          unit, type, [&]<class T>(T) { lower_comparison_of<T>(unit); });
   }
 }
 
@@ -101,7 +101,7 @@ void lower_logical_not(UnitBuilder& unit) {
 void lower_fill(UnitBuilder& unit) {
   const float value = unit.attrs<FillAttrs>().value;
   const auto n = unit.result_shape().num_elements();
-  visit_type(unit, unit.result_desc().data_type, [&]<class T>(T) {
+  visit_type(unit.result_desc().data_type, [&]<class T>(T) {
     const int out = unit.write(0);
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [n, value = convert<T>(value), y = typed<T>(at[out])] {

@@ -11,10 +11,10 @@ namespace {
 constexpr int kIndices = 1;
 
 /// Calls use(T{}, I{}): how input 0 and the indices are stored.
-template <class Use>
+template <const Kernel& kRow, class Use>
 void visit_types(const UnitBuilder& unit, Use&& use) {
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<kRow>(unit, type, [&]<class T>(T) {
     visit_index_type(unit, kIndices, [&]<class I>(I) { use(T{}, I{}); });
   });
 }
@@ -63,7 +63,7 @@ void lower_gather(UnitBuilder& unit) {
   const IndexCheck check(unit, kIndices, plan.size);
   const int x = unit.read(0), at = unit.read(kIndices);
   const int y = unit.write(0);
-  visit_types(unit, [&]<class T, class I>(T, I) {
+  visit_types<row::gather>(unit, [&]<class T, class I>(T, I) {
     emit(unit, [=](BindContext& args) -> BoundKernel {
       return [=, x = typed<T>(args[x]), at = typed<I>(args[at]),
               y = typed<T>(args[y])] {
@@ -75,7 +75,8 @@ void lower_gather(UnitBuilder& unit) {
 }
 
 void lower_scatter(UnitBuilder& unit) {
-  visit_types(unit, [&]<class T, class I>(T, I) { emit_scatter<T, I>(unit); });
+  visit_types<row::scatter>(
+      unit, [&]<class T, class I>(T, I) { emit_scatter<T, I>(unit); });
 }
 
 void lower_scatter_gradient(UnitBuilder& unit) {
@@ -86,7 +87,7 @@ void lower_scatter_gradient(UnitBuilder& unit) {
   const int dx = unit.write(0);
   const int last =
       unit.scratch(checked_bytes<std::int64_t>(plan.num_elements(), "scratch"));
-  visit_types(unit, [&]<class T, class I>(T, I) {
+  visit_types<row::scatter_gradient>(unit, [&]<class T, class I>(T, I) {
     emit(unit, [=](BindContext& args) -> BoundKernel {
       return [=, g = typed<T>(args[g]), at = typed<I>(args[at]),
               last = typed<std::int64_t>(args[last]), dx = typed<T>(args[dx])] {

@@ -19,10 +19,10 @@ EmbeddingPlan plan_of(const UnitBuilder& unit, const Shape& weights,
 }
 
 /// Calls use(T{}, I{}): how input 0 and the indices are stored.
-template <class Use>
+template <const Kernel& kRow, class Use>
 void visit_types(const UnitBuilder& unit, Use&& use) {
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<kRow>(unit, type, [&]<class T>(T) {
     visit_index_type(unit, kIndices, [&]<class I>(I) { use(T{}, I{}); });
   });
 }
@@ -72,7 +72,7 @@ void lower_embedding(UnitBuilder& unit) {
       plan_of(unit, unit.input_shape(0), attrs.padding_index);
   const IndexCheck check(unit, kIndices, plan.count);
   const MaximumNorm norm{.most = attrs.maximum_norm, .p = attrs.p_norm};
-  visit_types(unit, [&]<class T, class I>(T, I) {
+  visit_types<row::embedding>(unit, [&]<class T, class I>(T, I) {
     if (mutates(unit.node(), 0)) {
       lower_renormalizing<T, I>(unit, plan, norm, check);
     } else {
@@ -92,7 +92,7 @@ void lower_embedding_gradient(UnitBuilder& unit) {
   const int times =
       divides ? unit.scratch(checked_bytes<std::int64_t>(plan.count, "scratch"))
               : -1;
-  visit_types(unit, [&]<class T, class I>(T, I) {
+  visit_types<row::embedding_gradient>(unit, [&]<class T, class I>(T, I) {
     const int sums = add_sums<T>(unit, dweights, num_elements);
     emit(unit, [=](BindContext& args) -> BoundKernel {
       return [=, gradient = typed<T>(args[gradient]), at = typed<I>(args[at]),

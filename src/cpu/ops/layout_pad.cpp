@@ -162,7 +162,7 @@ void lower_pad(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<PadAttrs>();
   const PadPlan plan(attrs, unit.input_shape(0), unit.result_shape(0));
   const float value = attrs.type == PaddingType::Constant ? attrs.value : 0;
-  visit_type(unit, unit.input_desc(0).data_type, [&]<class T>(T) {
+  visit_type(unit.input_desc(0).data_type, [&]<class T>(T) {
     emit_pad<Stored<T>>(unit, plan, convert<T>(value));
   });
 }
@@ -177,7 +177,7 @@ void lower_pad_gradient(UnitBuilder& unit) {
   if (repeats) {
     const PadPlan plan(attrs, source, target);
     const DataType type = unit.result_desc().data_type;
-    visit_float_type(unit, type, [&]<class T>(T) {
+    visit_floats<row::pad_gradient>(unit, type, [&]<class T>(T) {
       const int sums = add_sums<T>(unit, dx, source.num_elements());
       emit(unit, [=](BindContext& at) -> BoundKernel {
         return

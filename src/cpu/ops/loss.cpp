@@ -156,7 +156,7 @@ void lower_loss(UnitBuilder& unit) {
         unit.scratch(checked_bytes<double>(plan.num_partials(), "scratch"));
   }
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<row::loss>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       LossArgs<T> args = operands.bind<T>(at);
       args.result = floats(at[result]);
@@ -173,7 +173,7 @@ void lower_loss_gradient(UnitBuilder& unit) {
   const Operands operands(unit, /*first=*/1);
   const int dx = unit.write(0);
   const DataType type = unit.input_desc(1).data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<row::loss_gradient>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       LossArgs<T> args = operands.bind<T>(at);
       args.gradient = floats(at[gradient]);

@@ -326,16 +326,16 @@ Arguments read(UnitBuilder& unit, int first, std::int64_t kept) {
   const auto optional = [&](int input) {
     return unit.has(first + input) ? unit.read(first + input) : -1;
   };
-  const std::int64_t samples = unit.input_shape(first)[0];
+  const TensorDescriptor& desc = unit.input_desc(first);
+  if (desc.data_type != DataType::Float32) fail_type(unit, desc.data_type);
   const std::int64_t labels = unit.input_shape(first + ctc::kLabels)[1];
-  const std::int64_t floats =
-      samples * Rows::count(kept) * Rows::stride_of(labels);
+  const auto num_floats = static_cast<std::size_t>(
+      desc.shape[0] * Rows::count(kept) * Rows::stride_of(labels));
   return {.prediction = unit.read(first + ctc::kPrediction),
           .labels = unit.read(first + ctc::kLabels),
           .lengths = optional(ctc::kLengths),
           .label_lengths = optional(ctc::kLabelLengths),
-          .scratch =
-              unit.scratch(static_cast<std::size_t>(floats) * sizeof(float))};
+          .scratch = unit.scratch(num_floats * sizeof(float))};
 }
 
 template <class Label>

@@ -251,7 +251,7 @@ void lower_yolo_loss(UnitBuilder& unit) {
   const int prediction = unit.read(0), labels = unit.read(1);
   const int sizes = unit.read(2), result = unit.write(0);
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<row::yolo_loss>(unit, type, [&]<class T>(T) {
     const YoloLoss<T> plan = plan_of<T>(unit, 0);
     emit(unit, [=](BindContext& at) -> BoundKernel {
       YoloLoss<T> bound = plan;
@@ -269,7 +269,7 @@ void lower_yolo_loss_gradient(UnitBuilder& unit) {
   const int labels = unit.read(2), sizes = unit.read(3);
   const int dx = unit.write(0);
   const DataType type = unit.input_desc(1).data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<row::yolo_loss_gradient>(unit, type, [&]<class T>(T) {
     const YoloLoss<T> plan = plan_of<T>(unit, 1);
     emit(unit, [=](BindContext& at) -> BoundKernel {
       YoloLoss<T> bound = plan;

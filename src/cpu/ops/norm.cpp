@@ -223,21 +223,21 @@ void lower_inference(UnitBuilder& unit) {
 void lower_batch_norm(UnitBuilder& unit) {
   const bool is_training = unit.attrs<BatchNormAttrs>().training;
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::batch_norm>(unit, type, [&]<class T>(T) {
     is_training ? lower_training<T>(unit) : lower_inference<T>(unit);
   });
 }
 
 void lower_batch_norm_moments(UnitBuilder& unit) {
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_or_bfloat16(unit, type,
-                          [&]<class T>(T) { lower_moments<T>(unit); });
+  visit_floats<row::batch_norm_moments>(
+      unit, type, [&]<class T>(T) { lower_moments<T>(unit); });
 }
 
 void lower_batch_norm_apply(UnitBuilder& unit) {
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_or_bfloat16(unit, type,
-                          [&]<class T>(T) { lower_apply<T>(unit); });
+  visit_floats<row::batch_norm_apply>(
+      unit, type, [&]<class T>(T) { lower_apply<T>(unit); });
 }
 
 }  // namespace traingraph::cpu

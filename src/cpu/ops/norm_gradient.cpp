@@ -306,23 +306,23 @@ void lower_batch_norm_gradient(UnitBuilder& unit) {
   Chain chain = join_chain(unit);
   const Lowered lowered = describe(chain);
   const DataType type = chain.norm.input_desc(kX).data_type;
-  visit_float_or_bfloat16(unit, type,
-                          [&]<class T>(T) { lower_all<T>(lowered); });
+  visit_floats<row::batch_norm_gradient>(
+      unit, type, [&]<class T>(T) { lower_all<T>(lowered); });
 }
 
 void lower_batch_norm_gradient_sums(UnitBuilder& unit) {
   Chain chain = join_chain(unit);
   const Lowered lowered = describe(chain);
   const DataType type = chain.norm.input_desc(kX).data_type;
-  visit_float_or_bfloat16(unit, type,
-                          [&]<class T>(T) { lower_sums<T>(lowered); });
+  visit_floats<row::batch_norm_gradient_sums>(
+      unit, type, [&]<class T>(T) { lower_sums<T>(lowered); });
 }
 
 void lower_batch_norm_gradient_apply(UnitBuilder& unit) {
   const NormLayout data = choose_norm_layout(unit, kX);
   const DataType type = unit.input_desc(kX).data_type;
-  visit_float_or_bfloat16(unit, type,
-                          [&]<class T>(T) { lower_apply<T>(unit, data); });
+  visit_floats<row::batch_norm_gradient_apply>(
+      unit, type, [&]<class T>(T) { lower_apply<T>(unit, data); });
 }
 
 }  // namespace traingraph::cpu

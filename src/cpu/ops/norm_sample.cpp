@@ -143,7 +143,7 @@ void lower_sample_norm(UnitBuilder& unit) {
                         /*has_element_parameters=*/attrs.groups == 0);
   const SampleArgs args = add_args(unit, plan);
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::sample_norm>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return SampleKernel<T>{plan,
                              attrs,

@@ -278,7 +278,7 @@ void lower_sample_norm_gradient(UnitBuilder& unit) {
                         /*has_element_parameters=*/attrs.groups == 0);
   const SampleArgs args = add_args(unit, plan);
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::sample_norm_gradient>(unit, type, [&]<class T>(T) {
     plan.is_per_element ? emit_kernel<ElementKernel, T>(unit, plan, args)
                         : emit_kernel<ChannelKernel, T>(unit, plan, args);
   });

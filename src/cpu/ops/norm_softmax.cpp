@@ -15,7 +15,7 @@ void lower_softmax(UnitBuilder& unit) {
   const int x = unit.read(0), y = unit.write(0);
   unit.may_run_in_place(0, 0);
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::softmax>(unit, type, [&]<class T>(T) {
     const auto run = view.inner == 1 ? softmax_rows<T> : softmax_columns<T>;
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [=, x = typed<T>(at[x]), y = typed<T>(at[y])] {
@@ -33,7 +33,7 @@ void lower_softmax_gradient(UnitBuilder& unit) {
   const int dx = unit.write(0);
   unit.may_run_in_place(0, 0);
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::softmax_gradient>(unit, type, [&]<class T>(T) {
     const auto run = view.inner == 1 ? softmax_rows_gradient<T>
                                      : softmax_columns_gradient<T>;
     emit(unit, [=](BindContext& at) -> BoundKernel {

@@ -238,7 +238,7 @@ MaxPoolCorrection correct_max_pool(const UnitBuilder& unit,
                    y_at.height, y_at.width};
   MaxPoolCorrection correct;
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::max_pool_2d>(unit, type, [&]<class T>(T) {
     correct = [=, n = num_elements(x)](const std::byte* from, std::byte* to,
                                        std::byte* taps) {
       const auto* image = reinterpret_cast<const T*>(from);
@@ -258,7 +258,7 @@ void lower_max_pool_loop(UnitBuilder& unit, const PoolWindow& window) {
   const int in = unit.read(0), out = unit.write(0);
   const int winners = unit.write_opaque(1, state_bytes(g));
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::max_pool_2d>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [g, x = typed<T>(at[in]), y = typed<T>(at[out]),
               state = typed<std::int32_t>(at[winners])] {
@@ -274,7 +274,7 @@ void lower_max_pool_gradient_loop(UnitBuilder& unit) {
   const int winners = unit.read_opaque(2, OpKind::MaxPool2d, state_bytes(g));
   const int out = unit.write(0);
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::max_pool_2d_gradient>(unit, type, [&]<class T>(T) {
     const int sums = add_sums<T>(unit, out, g.images * g.in_size());
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return
@@ -291,7 +291,7 @@ void lower_average_pool_loop(UnitBuilder& unit, const PoolWindow& window,
   const Geometry g = geometry(window, unit.input_shape(0), unit.result_shape());
   const int in = unit.read(0), out = unit.write(0);
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::average_pool_2d>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [g, counts_padding, x = typed<T>(at[in]), y = typed<T>(at[out])] {
         average_pool(g, counts_padding, x, y);
@@ -306,7 +306,7 @@ void lower_average_pool_gradient_loop(UnitBuilder& unit,
   const Geometry g = geometry(window, unit.result_shape(), unit.input_shape(0));
   const int in = unit.read(0), out = unit.write(0);
   const DataType type = unit.result_desc().data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::average_pool_2d_gradient>(unit, type, [&]<class T>(T) {
     const int sums = add_sums<T>(unit, out, g.images * g.in_size());
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [g, counts_padding, gradient = typed<T>(at[in]),

@@ -52,7 +52,7 @@ void emit_sum(UnitBuilder& unit, const Shape& axes) {
 template <class R>
 void emit_float_reduce(UnitBuilder& unit, const Shape& axes) {
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_or_bfloat16(
+  visit_floats<row::reduce>(
       unit, type, [&]<class T>(T) { emit_reduce<R, T, T>(unit, axes); });
 }
 
@@ -64,7 +64,7 @@ void emit_index_of(UnitBuilder& unit, std::int64_t axis) {
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   const int x = unit.read(0), y = unit.write(0);
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::reduce>(unit, type, [&]<class T>(T) {
     emit(unit, [=, length = shape[axis]](BindContext& at) -> BoundKernel {
       return [=, x = typed<T>(at[x]), y = typed<std::int32_t>(at[y])] {
         run_index_of<R>(x, y, outer, length, inner);
@@ -117,7 +117,7 @@ void lower_broadcast_to(UnitBuilder& unit) {
 
 void lower_squared_norm(UnitBuilder& unit) {
   const DataType type = unit.input_desc(0).data_type;
-  visit_float_or_bfloat16(unit, type, [&]<class T>(T) {
+  visit_floats<row::squared_norm>(unit, type, [&]<class T>(T) {
     emit_reduce<SquareSum, T, float>(unit, /*axes=*/Shape());
   });
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Optimizer updates; the loops are in update_loops.h. What changes between
 // steps comes from the hyperparameters tensor.
+#include "base/visit_type.h"
 #include "cpu/lowering.h"
 #include "cpu/ops/update_loops.h"
 #include "cpu/ops/update_row_sparse.h"
 #include "cpu/typed_address.h"
-#include "traingraph/half_types.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -136,23 +136,17 @@ float corrected_rate(const LossScaleAttrs& attrs, const float* hyperparameters,
 
 float* upcast(const StoredParameter& p, std::int64_t first, std::int64_t last,
               float* tile) {
-  switch (p.type) {
-    case DataType::BFloat16:
-      return upcast_from(typed<bfloat16>(p.at) + first, last - first, tile);
-    case DataType::Float16:
-      return upcast_from(typed<float16>(p.at) + first, last - first, tile);
-    default:
-      return floats(p.at) + first;
-  }
+  if (p.type == DataType::Float32) return floats(p.at) + first;
+  return visit_float_type(p.type, [&]<class T>(T) {
+    return upcast_from(typed<T>(p.at) + first, last - first, tile);
+  });
 }
 
 void store(const StoredParameter& p, std::int64_t first, std::int64_t last,
            const float* tile) {
-  if (p.type == DataType::BFloat16) {
-    store_to(typed<bfloat16>(p.at) + first, last - first, tile);
-  } else {
-    store_to(typed<float16>(p.at) + first, last - first, tile);
-  }
+  visit_float_type(p.type, [&]<class T>(T) {
+    store_to(typed<T>(p.at) + first, last - first, tile);
+  });
 }
 
 void lower_sgd_update(UnitBuilder& unit) {

@@ -45,7 +45,7 @@ int add_space(UnitBuilder& unit, const UpsamplePlan& plan,
 void emit_nearest(UnitBuilder& unit, const UpsamplePlan& plan, int in,
                   int out) {
   const DataType type = unit.result_desc().data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<row::upsample>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [plan, x = typed<T>(at[in]), y = typed<T>(at[out])] {
         upsample_nearest(plan, x, y);
@@ -66,7 +66,7 @@ void lower_upsample(UnitBuilder& unit) {
   }
   const int space = add_space(unit, plan, linear_space(plan));
   const DataType type = unit.result_desc().data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<row::upsample>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return
           [plan, x = typed<T>(at[in]), y = typed<T>(at[out]),
@@ -83,7 +83,7 @@ void lower_upsample_gradient(UnitBuilder& unit) {
   const int in = unit.read(0, gradient), out = unit.write(0, dx);
   const int space = add_space(unit, plan, gradient_space(plan));
   const DataType type = unit.result_desc().data_type;
-  visit_float_type(unit, type, [&]<class T>(T) {
+  visit_floats<row::upsample_gradient>(unit, type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [=, gradient = typed<T>(at[in]), dx = typed<T>(at[out]),
               space = floats(at[space])] {
