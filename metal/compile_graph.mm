@@ -6,6 +6,7 @@
 #include "metal/assumptions.h"
 #import "metal/graph_builder.h"
 #import "metal/guard.h"
+#include "metal/kernel_table.h"
 #import "metal/tensor_sizes.h"
 #include "traingraph/error.h"
 

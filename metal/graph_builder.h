@@ -167,13 +167,4 @@ class GraphBuilder {
   std::unordered_set<T> turned_, folded_;
 };
 
-/// Table of lowering functions, one per row of ops.inc.
-using LowerFunction = void (*)(GraphBuilder&);
-LowerFunction lower_function(OpKind kind);
-
-// The families in metal/ops/<family>.mm define these.
-#define OP(Kind, name, Attrs) void lower_##name(GraphBuilder&);
-#include "traingraph/ops.inc"
-#undef OP
-
 }  // namespace traingraph::metal

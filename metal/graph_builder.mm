@@ -6,7 +6,7 @@
 
 #import "metal/fold.h"
 #import "metal/guard.h"
-#include "metal/half_precision.h"
+#include "metal/kernel_table.h"
 
 namespace traingraph::metal {
 namespace {

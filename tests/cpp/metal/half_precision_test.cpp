@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Floats of 16 bits on the GPU: which nodes compute in them, that the others
 // do in float32 and round once, and what a system without bfloat16 says.
-#include "metal/half_precision.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "emulator/hardware_faults.h"
+#include "metal/kernel_table.h"
 #include "metal/lowering_support.h"
 #include "metal/metal_backend.h"
 #include "support/half_rounding.h"
@@ -42,6 +41,10 @@ Convolution2dGradientAttrs gradient_to(const Shape& shape,
   return attrs;
 }
 
+PadAttrs padding(PaddingType type) {
+  return {.type = type, .before = {0, 0, 1, 1}, .after = {0, 0, 1, 1}};
+}
+
 TEST(HalfPrecision, IsForProductsMovesAndWhatRoundsOnce) {
   const Shape x{2, 4, 5, 5};
   EXPECT_TRUE(is_native(OpKind::MatMul, MatMulAttrs{}, {{2, 3}, {3, 4}}));
@@ -52,6 +55,7 @@ TEST(HalfPrecision, IsForProductsMovesAndWhatRoundsOnce) {
   EXPECT_TRUE(is_native(OpKind::Convolution2dInputGradient, gradient_to(x, 1),
                         {{2, 3, 4, 4}, {3, 4, 2, 2}}));
   EXPECT_TRUE(is_native(OpKind::Reshape, ShapeAttrs{{200}}, {x}));
+  EXPECT_TRUE(is_native(OpKind::PadGradient, padding(PaddingType::Zero), {x}));
   EXPECT_TRUE(is_native(OpKind::Binary,
                         ArithmeticAttrs{ArithmeticOperation::Add}, {x, x}));
   EXPECT_TRUE(is_native(OpKind::Activation,
@@ -72,6 +76,8 @@ TEST(HalfPrecision, IsNotForSums) {
   for (const auto type : {ReductionType::Sum, ReductionType::Mean}) {
     EXPECT_FALSE(is_native(OpKind::Reduce, ReduceAttrs{type, {1}}, {x}));
   }
+  EXPECT_FALSE(
+      is_native(OpKind::PadGradient, padding(PaddingType::Reflect), {x}));
   EXPECT_FALSE(is_native(OpKind::Softmax, SoftmaxAttrs{}, {x}));
   EXPECT_FALSE(is_native(OpKind::Activation,
                          ActivationAttrs{ActivationType::Sigmoid}, {x}));
