@@ -28,15 +28,17 @@ FAMILIES = (
 # ... besides what serves several families.
 SHARED: dict[str, set[str]] = {
     "src/ops": {
-        "batch_rules", "cost", "op_docs", "op_info", "registry", "shape_rules", "window",
+        "batch_rules", "cost", "flops", "op_docs", "op_info", "registry", "shape_rules",
+        "window",
     },
     "src/cpu/ops": set(),
-    "metal/ops": {"table"},
+    "metal/ops": set(),
     "tests/cpp/ops": {
-        "accuracy_test", "case_program", "cases", "error_cases", "error_cases_types",
-        "errors_test",
+        "accuracy_test", "case_program", "cases", "cost_test", "error_cases",
+        "error_cases_types", "errors_test",
         "extreme_sizes_test", "gradient_edges_test", "gradient_rules_test",
-        "half_bounds_test", "half_cases_test", "huge_windows_test", "nonfinite_test", "op_cases_test",
+        "half_bounds_test", "half_cases_test", "huge_windows_test", "kernel_table_test",
+        "nonfinite_test", "op_cases_test",
         "result_types_test", "shape_rules_test", "sweep_test", "unused_options_test",
         "window_test",
     },
