@@ -52,10 +52,15 @@ WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
 .PHONY: test cpp-test python-test agreement-test engine-test package-test \
-  newest-onednn check demo wheel pythons docs lint format typecheck oldest-clang aarch64-test \
+  newest-onednn check adding demo wheel pythons docs lint format typecheck oldest-clang aarch64-test \
   aarch64-wheel clean distclean
 
 test: check cpp-test python-test agreement-test engine-test package-test newest-onednn
+
+# The new family of docs/adding-an-op.md in a copy of the tree, built and tested.
+adding: $(VENV)/.test build/.demo
+	tools/setup_machine.sh $(PYTHON) test
+	python tools/try_adding.py
 
 check: $(VENV)/.ready
 	python tools/check_layers.py
