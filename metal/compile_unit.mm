@@ -73,7 +73,7 @@ class UnitCompiler {
     const Mask& mask = unit_.masks[i];
     const std::int64_t count = mask.desc.shape.num_elements();
     add(launch_dropout(Kernel::DropoutMask, mask.attrs, count),
-        {{args_.states[i], kRandomStateBytes},
+        {{args_.states[i], sizeof(formulas::RandomState)},
          {args_.masks[i], mask.desc.size_bytes()}});
   }
 
@@ -82,7 +82,7 @@ class UnitCompiler {
     const TensorDescriptor& desc = program_.desc(node.outputs[0]);
     add(launch_dropout(Kernel::Dropout, std::get<DropoutAttrs>(node.attrs),
                        desc.shape.num_elements()),
-        {{args_.feeds[1], kRandomStateBytes},
+        {{args_.feeds[1], sizeof(formulas::RandomState)},
          {args_.feeds[0], desc.size_bytes()},
          {args_.targets[0], desc.size_bytes()}});
   }

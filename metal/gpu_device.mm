@@ -4,9 +4,7 @@
 #import "metal/compile_kernels.h"
 #import "metal/gpu_system.h"
 #import "metal/guard.h"
-#include "metal/kernels/dropout.h"
-#include "metal/kernels/statistics.h"
-#include "metal/kernels/update.h"
+#include "metal/kernels/sources.h"
 #import "metal/smoke_test.h"
 
 namespace traingraph::metal {

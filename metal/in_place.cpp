@@ -108,7 +108,8 @@ std::vector<InPlaceUpdate> find_in_place(const Program& program,
   Later later;
   for (auto id = unit.nodes.rbegin(); id != unit.nodes.rend(); ++id) {
     const Node& node = program.node(*id);
-    if (has_update_kernel(program, node) && later.may_follow(node)) {
+    if (has_update_launch(program, node, kUpdateLimits) &&
+        later.may_follow(node)) {
       updates.push_back(make_update(program, producers, *id));
     } else {
       later.add(node);

@@ -49,7 +49,7 @@ class UpdateCode::Bound final : public BoundCode {
         writes_.push_back({&heap_of(at), at.offset, input.written_bytes});
       }
     }
-    launches_ = plan_updates(tasks);
+    launches_ = plan_updates(tasks, kUpdateLimits);
   }
 
   void encode(MPSCommandBuffer* buffer) override {
@@ -82,7 +82,7 @@ class UpdateCode::Bound final : public BoundCode {
   void encode(const UpdateLaunch& launch,
               id<MTLComputeCommandEncoder> compute) const {
     id<MTLComputePipelineState> pipeline =
-        device_.kernels[static_cast<int>(launch.kernel)].get();
+        device_.kernels[static_cast<int>(update_kernel(launch.op))].get();
     [compute setComputePipelineState:pipeline];
     for (int b = 0; b < kNumUpdateBuffers; ++b) {
       // What an update does without is bound to something, and never read.
@@ -91,16 +91,16 @@ class UpdateCode::Bound final : public BoundCode {
                   offset:0
                  atIndex:b];
     }
-    [compute setBytes:&launch.params
-               length:sizeof(launch.params)
+    [compute setBytes:&launch.call
+               length:sizeof(launch.call)
               atIndex:kNumUpdateBuffers];
     [compute setBytes:launch.tensors.data()
-               length:launch.tensors.size() * sizeof(UpdateTensor)
+               length:launch.tensors.size() * sizeof(formulas::UpdateTensor)
               atIndex:kNumUpdateBuffers + 1];
     const auto threads =
         std::min<std::size_t>(device_.limits.max_threads_per_group,
                               [pipeline maxTotalThreadsPerThreadgroup]);
-    const std::size_t all = kUpdateChunkThreads * launch.num_chunks;
+    const std::size_t all = formulas::kThreadsPerChunk * launch.num_chunks;
     [compute
          dispatchThreadgroups:MTLSizeMake((all + threads - 1) / threads, 1, 1)
         threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];

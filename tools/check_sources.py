@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY_FOLDERS = (
     "src/base", "src/graph", "src/ops", "src/autodiff", "src/layers", "src/nodes",
-    "src/compiler", "src/runtime", "src/lowering", "src/cpu", "src/cpu/cblas", "src/cpu/onednn",
-    "src/cpu/thread_pool", "python",
+    "src/compiler", "src/runtime", "src/lowering", "src/cpu", "src/cpu/cblas",
+    "src/cpu/onednn", "src/cpu/thread_pool", "python",
 )  # fmt: skip
 # Of tests/cpp: what needs Objective-C++ and the emulator of Apple's classes.
 EMULATOR_TESTS = ("emulator", "metal")

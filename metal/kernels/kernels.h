@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The kernels of our own. Adding one: a case, its name, its source in
-// metal/kernels, and who uses it: nodes (metal/partition.h, in_place.h), or
-// data sources of MPSNN's filters (metal/mpsnn/bound_parameters.h).
+// The kernels of our own. Adding one: a case, its name, its source in a .metal
+// file of metal/kernels, and who uses it: nodes (metal/partition.h,
+// in_place.h), or data sources of MPSNN's filters
+// (metal/mpsnn/bound_parameters.h).
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <vector>
+
+#include "formulas/update_steps.h"
 
 namespace traingraph::metal {
 
@@ -14,18 +18,24 @@ enum class Kernel {
   Dropout,         // buffers: random state, source, result
   MoveStatistics,  // buffers: before, those of a batch, after
   SumRows,         // buffers: rows, sums of columns
-  // Buffers: see metal/kernels/update.h. Devices may do without these
+  // Buffers: see lowering/update_table.h. Devices may do without these
   // (GpuLimits::uses_update_kernels); they are the last ones.
-  SgdUpdate,
-  AdamUpdate,
-  RmspropUpdate,
   AccumulateGradient,
+#define UPDATE(Op, name, Step) Op,
+  TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 };
+// clang-format off
 inline constexpr const char* kKernelNames[] = {
-    "dropout_mask", "dropout",     "move_statistics", "sum_rows",
-    "sgd_update",   "adam_update", "rmsprop_update",  "accumulate_gradient"};
-inline constexpr int kNumKernels = 8;
-inline constexpr Kernel kFirstUpdateKernel = Kernel::SgdUpdate;
+    "dropout_mask", "dropout", "move_statistics", "sum_rows",
+    "accumulate_gradient",
+#define UPDATE(Op, name, Step) #name,
+    TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
+};
+// clang-format on
+inline constexpr int kNumKernels = std::size(kKernelNames);
+inline constexpr Kernel kFirstUpdateKernel = Kernel::AccumulateGradient;
 
 /// One launch. The kernel finds `params` behind its buffers.
 struct KernelLaunch {

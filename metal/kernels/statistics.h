@@ -22,12 +22,4 @@ struct SumParams {
 KernelLaunch launch_move_statistics(const MoveParams& params);
 KernelLaunch launch_sum_rows(const SumParams& params);
 
-#define TRAINGRAPH_MSL(...) #__VA_ARGS__
-inline constexpr char kStatisticsSource[] =
-    "#include <metal_stdlib>\n"
-    "using namespace metal;\n"
-#include "metal/kernels/statistics.metal"
-    "\n";
-#undef TRAINGRAPH_MSL
-
 }  // namespace traingraph::metal

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What MPSNN leaves to data sources of normalizations: running statistics, and
-// sums of the gradients of images. In the Metal shading language; see
-// dropout.metal.
-TRAINGRAPH_MSL(
+// sums of the gradients of images. In the Metal shading language.
+#include <metal_stdlib>
+
+using namespace metal;
 
 struct MoveParams {
   float momentum;  // 1: they stay
@@ -52,5 +53,3 @@ kernel void sum_rows(device const float* rows [[buffer(0)]],
   }
   sums[id] = total;
 }
-
-)  // TRAINGRAPH_MSL

@@ -1,253 +1,79 @@
 // SPDX-License-Identifier: MIT
 // Optimizer updates in place, for many tensors in one launch, and sums of
-// gradients. The formulas, operation by operation, are those of the CPU
-// (src/cpu/ops/update_steps.h). In the Metal shading language; see
-// dropout.metal.
-TRAINGRAPH_MSL(
+// gradients. In the Metal shading language.
+#include <metal_stdlib>
 
-struct UpdateParams {
-  uint num_tensors;
-  uint options;
-  float lr_scale, rescale, clip_min, clip_max;
-  float strength;  // of regularization, or of decoupled decay
-  float momentum;  // momentum_scale
-  float beta1;     // RMSProp: alpha
-  float beta2, epsilon;
-};
+#include "formulas/update_table.h"
 
-/// Places are in elements, from where the buffers begin.
-struct UpdateTensor {
-  ulong parameter, gradient, slots[3], hyperparameters, scale;
-  uint first_chunk;  // of this tensor; chunks are numbered through the launch
-  uint count;        // of elements
-};
+using namespace metal;
+using namespace traingraph::formulas;
 
-// UpdateParams::options.
-constant uint kHasScale = 1;
-constant uint kClipsByValue = 2;
-constant uint kL1 = 4;
-constant uint kL2 = 8;
-constant uint kMomentum = 16;
-constant uint kNesterov = 32;
-constant uint kAmsgrad = 64;
-constant uint kDecoupledDecay = 128;
-constant uint kCentered = 256;
-
-// A thread takes elements that are so far apart, so that neighbours among the
-// threads read neighbours among the elements.
-constant uint kThreadsPerChunk = 256;
-constant uint kPerThread = 4;
-
-/// Entries of the hyperparameters tensor.
-constant uint kLearningRate = 0;
-constant uint kCorrectedRate = 1;
-constant uint kClips = 2;
-
-/// The tensor that a thread works on, and the first of its elements there.
-struct UpdatePlace {
-  uint tensor, first;
-};
-
-inline UpdatePlace place_of(constant UpdateTensor* tensors, uint num_tensors,
-                            uint id) {
-  const uint chunk = id / kThreadsPerChunk;
-  uint low = 0;
-  uint high = num_tensors;
-  while (high - low > 1) {
-    const uint middle = (low + high) / 2;
-    if (tensors[middle].first_chunk <= chunk) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  UpdatePlace place;
-  place.tensor = low;
-  place.first = (chunk - tensors[low].first_chunk) *
-                    (kThreadsPerChunk * kPerThread) +
-                id % kThreadsPerChunk;
-  return place;
-}
-
-/// What every update does to the raw gradient first.
-struct Preparation {
-  float scale, clip_min, clip_max, rescale, strength;
-  uint options;
-};
-
-inline Preparation preparation(constant UpdateParams& params,
-                               device const float* hyperparameters,
-                               device const float* scale) {
-  const bool clips =
-      (params.options & kClipsByValue) != 0 && hyperparameters[kClips] != 0;
-  Preparation prepare;
-  prepare.scale = (params.options & kHasScale) != 0 ? *scale : 1.0f;
-  prepare.clip_min = clips ? params.clip_min : -INFINITY;
-  prepare.clip_max = clips ? params.clip_max : INFINITY;
-  prepare.rescale = params.rescale;
-  prepare.strength = params.strength;
-  prepare.options = params.options;
-  return prepare;
-}
-
-inline float prepared(Preparation prepare, float gradient, float parameter) {
-  float g = gradient * prepare.scale;
-  g = g < prepare.clip_min ? prepare.clip_min : g;
-  g = g > prepare.clip_max ? prepare.clip_max : g;
-  g *= prepare.rescale;
-  if ((prepare.options & kL1) != 0) {
-    const float sign = float(parameter > 0) - float(parameter < 0);
-    g += prepare.strength * sign;
-  }
-  if ((prepare.options & kL2) != 0) g += prepare.strength * parameter;
-  return g;
-}
-
-kernel void sgd_update(device float* parameters [[buffer(0)]],
-                       device const float* gradients [[buffer(1)]],
-                       device float* momenta [[buffer(2)]],
-                       device const float* all_hyperparameters [[buffer(5)]],
-                       device const float* scales [[buffer(6)]],
-                       constant UpdateParams& params [[buffer(7)]],
-                       constant UpdateTensor* tensors [[buffer(8)]],
-                       uint id [[thread_position_in_grid]]) {
-  const UpdatePlace place = place_of(tensors, params.num_tensors, id);
-  constant UpdateTensor& tensor = tensors[place.tensor];
-  device const float* hyperparameters =
-      all_hyperparameters + tensor.hyperparameters;
-  const Preparation prepare =
-      preparation(params, hyperparameters, scales + tensor.scale);
-  if (prepare.scale < 0) return;  // this step is skipped
-  const float rate = hyperparameters[kLearningRate] * params.lr_scale;
-  const float mu = params.momentum;
-  for (uint turn = 0; turn < kPerThread; ++turn) {
+template <class Step>
+inline void update(device float* parameters, device const float* gradients,
+                   device float* slots0, device float* slots1,
+                   device float* slots2,
+                   device const float* all_hyperparameters,
+                   device const float* scales, constant UpdateCall& call,
+                   constant UpdateTensor* tensors, uint id) {
+  const UpdateParams params = call.params;
+  const ChosenOptions options = {params.options};
+  const UpdatePlace place = update_place(tensors, call.num_tensors, id);
+  const UpdateTensor tensor = tensors[place.tensor];
+  const Hyperparameters now =
+      *reinterpret_cast<device const Hyperparameters*>(all_hyperparameters +
+                                                       tensor.hyperparameters);
+  const float scale = options.has(kHasScale) ? scales[tensor.scale] : 1.0f;
+  if (scale < 0) return;  // this step is skipped
+  const Step step(params, now, scale, options);
+  const uint32 uses = Step::slots(options);
+  for (uint turn = 0; turn < kElementsPerThread; ++turn) {
     const uint i = place.first + turn * kThreadsPerChunk;
     if (i >= tensor.count) return;
-    const float p = parameters[tensor.parameter + i];
-    const float g = prepared(prepare, gradients[tensor.gradient + i], p);
-    if ((params.options & kMomentum) == 0) {
-      parameters[tensor.parameter + i] = p - rate * g;
-    } else if ((params.options & kNesterov) != 0) {
-      const float m = mu * momenta[tensor.slots[0] + i] + g;
-      momenta[tensor.slots[0] + i] = m;
-      parameters[tensor.parameter + i] = p - rate * (g + mu * m);
-    } else {
-      const float m = mu * momenta[tensor.slots[0] + i] + rate * g;
-      momenta[tensor.slots[0] + i] = m;
-      parameters[tensor.parameter + i] = p - m;
-    }
+    UpdateElement e;
+    e.parameter = parameters[tensor.parameter + i];
+    if ((uses & 1) != 0) e.slots[0] = slots0[tensor.slots[0] + i];
+    if ((uses & 2) != 0) e.slots[1] = slots1[tensor.slots[1] + i];
+    if ((uses & 4) != 0) e.slots[2] = slots2[tensor.slots[2] + i];
+    e = step(gradients[tensor.gradient + i], e);
+    if ((uses & 1) != 0) slots0[tensor.slots[0] + i] = e.slots[0];
+    if ((uses & 2) != 0) slots1[tensor.slots[1] + i] = e.slots[1];
+    if ((uses & 4) != 0) slots2[tensor.slots[2] + i] = e.slots[2];
+    parameters[tensor.parameter + i] = e.parameter;
   }
 }
 
-kernel void adam_update(device float* parameters [[buffer(0)]],
-                        device const float* gradients [[buffer(1)]],
-                        device float* momenta [[buffer(2)]],
-                        device float* velocities [[buffer(3)]],
-                        device float* maxima [[buffer(4)]],
-                        device const float* all_hyperparameters [[buffer(5)]],
-                        device const float* scales [[buffer(6)]],
-                        constant UpdateParams& params [[buffer(7)]],
-                        constant UpdateTensor* tensors [[buffer(8)]],
-                        uint id [[thread_position_in_grid]]) {
-  const UpdatePlace place = place_of(tensors, params.num_tensors, id);
-  constant UpdateTensor& tensor = tensors[place.tensor];
-  device const float* hyperparameters =
-      all_hyperparameters + tensor.hyperparameters;
-  const Preparation prepare =
-      preparation(params, hyperparameters, scales + tensor.scale);
-  if (prepare.scale < 0) return;  // this step is skipped
-  const float rate = hyperparameters[kCorrectedRate] * params.lr_scale;
-  const float decay =
-      (params.options & kDecoupledDecay) != 0
-          ? hyperparameters[kLearningRate] * params.lr_scale * params.strength
-          : 0.0f;
-  const float rest1 = 1 - params.beta1;
-  const float rest2 = 1 - params.beta2;
-  for (uint turn = 0; turn < kPerThread; ++turn) {
-    const uint i = place.first + turn * kThreadsPerChunk;
-    if (i >= tensor.count) return;
-    const float p = parameters[tensor.parameter + i];
-    const float g = prepared(prepare, gradients[tensor.gradient + i], p);
-    const float m = params.beta1 * momenta[tensor.slots[0] + i] + rest1 * g;
-    const float v =
-        params.beta2 * velocities[tensor.slots[1] + i] + rest2 * (g * g);
-    momenta[tensor.slots[0] + i] = m;
-    velocities[tensor.slots[1] + i] = v;
-    float second = v;
-    if ((params.options & kAmsgrad) != 0) {
-      const float most = maxima[tensor.slots[2] + i];
-      second = most > v ? most : v;
-      maxima[tensor.slots[2] + i] = second;
-    }
-    parameters[tensor.parameter + i] =
-        p - (rate * m / (sqrt(second) + params.epsilon) + decay * p);
+#define UPDATE(Op, name, Step)                                                \
+  kernel void name(device float* parameters [[buffer(0)]],                    \
+                   device const float* gradients [[buffer(1)]],               \
+                   device float* slots0 [[buffer(2)]],                        \
+                   device float* slots1 [[buffer(3)]],                        \
+                   device float* slots2 [[buffer(4)]],                        \
+                   device const float* hyperparameters [[buffer(5)]],         \
+                   device const float* scales [[buffer(6)]],                  \
+                   constant UpdateCall& call [[buffer(7)]],                   \
+                   constant UpdateTensor* tensors [[buffer(8)]],              \
+                   uint id [[thread_position_in_grid]]) {                     \
+    update<Step<ChosenOptions>>(parameters, gradients, slots0, slots1, slots2, \
+                                hyperparameters, scales, call, tensors, id);  \
   }
-}
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 
-kernel void rmsprop_update(device float* parameters [[buffer(0)]],
-                           device const float* gradients [[buffer(1)]],
-                           device float* squares [[buffer(2)]],
-                           device float* momenta [[buffer(3)]],
-                           device float* averages [[buffer(4)]],
-                           device const float* all_hyperparameters
-                               [[buffer(5)]],
-                           device const float* scales [[buffer(6)]],
-                           constant UpdateParams& params [[buffer(7)]],
-                           constant UpdateTensor* tensors [[buffer(8)]],
-                           uint id [[thread_position_in_grid]]) {
-  const UpdatePlace place = place_of(tensors, params.num_tensors, id);
-  constant UpdateTensor& tensor = tensors[place.tensor];
-  device const float* hyperparameters =
-      all_hyperparameters + tensor.hyperparameters;
-  const Preparation prepare =
-      preparation(params, hyperparameters, scales + tensor.scale);
-  if (prepare.scale < 0) return;  // this step is skipped
-  const float rate = hyperparameters[kLearningRate] * params.lr_scale;
-  const float alpha = params.beta1;
-  const float rest = 1 - alpha;
-  for (uint turn = 0; turn < kPerThread; ++turn) {
-    const uint i = place.first + turn * kThreadsPerChunk;
-    if (i >= tensor.count) return;
-    const float p = parameters[tensor.parameter + i];
-    const float g = prepared(prepare, gradients[tensor.gradient + i], p);
-    float variance = alpha * squares[tensor.slots[0] + i] + rest * (g * g);
-    squares[tensor.slots[0] + i] = variance;
-    if ((params.options & kCentered) != 0) {
-      const float average = alpha * averages[tensor.slots[2] + i] + rest * g;
-      averages[tensor.slots[2] + i] = average;
-      variance -= average * average;
-      // Rounding may push a variance of nothing below zero.
-      variance = variance < 0 ? 0.0f : variance;
-    }
-    const float step = rate * g / (sqrt(variance) + params.epsilon);
-    if ((params.options & kMomentum) != 0) {
-      const float m = params.momentum * momenta[tensor.slots[1] + i] - step;
-      momenta[tensor.slots[1] + i] = m;
-      parameters[tensor.parameter + i] = p + m;
-    } else {
-      parameters[tensor.parameter + i] = p - step;
-    }
-  }
-}
-
-/// An accumulator that starts over may hold anything, NaN included.
 kernel void accumulate_gradient(device float* sums [[buffer(0)]],
                                 device const float* gradients [[buffer(1)]],
                                 device const float* factors [[buffer(5)]],
-                                constant UpdateParams& params [[buffer(7)]],
+                                constant UpdateCall& call [[buffer(7)]],
                                 constant UpdateTensor* tensors [[buffer(8)]],
                                 uint id [[thread_position_in_grid]]) {
-  const UpdatePlace place = place_of(tensors, params.num_tensors, id);
-  constant UpdateTensor& tensor = tensors[place.tensor];
-  const float keep = factors[tensor.hyperparameters];
-  const float add = factors[tensor.hyperparameters + 1];
-  for (uint turn = 0; turn < kPerThread; ++turn) {
+  const UpdatePlace place = update_place(tensors, call.num_tensors, id);
+  const UpdateTensor tensor = tensors[place.tensor];
+  const AccumulationFactors own =
+      *reinterpret_cast<device const AccumulationFactors*>(
+          factors + tensor.hyperparameters);
+  for (uint turn = 0; turn < kElementsPerThread; ++turn) {
     const uint i = place.first + turn * kThreadsPerChunk;
     if (i >= tensor.count) return;
-    const float more = add * gradients[tensor.gradient + i];
-    sums[tensor.parameter + i] =
-        keep != 0 ? keep * sums[tensor.parameter + i] + more : more;
+    sums[tensor.parameter + i] = accumulated(
+        own, sums[tensor.parameter + i], gradients[tensor.gradient + i]);
   }
 }
-
-)  // TRAINGRAPH_MSL

@@ -4,18 +4,28 @@
 #include <cmath>
 #include <limits>
 
+#include "formulas/run_time_scalars.h"
 #import "metal/graph_builder.h"
 
 namespace traingraph::metal {
 namespace {
 
-// Entries of the hyperparameters tensor.
-enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumHyperparameters };
+using formulas::AccumulationFactors;
+using formulas::Hyperparameters;
+
+/// The entry of a tensor of run-time scalars that is this member, shape (1).
+template <class Scalars>
+T entry(GraphBuilder& b, int input, float Scalars::* member) {
+  const Scalars scalars;
+  const auto* const first = reinterpret_cast<const float*>(&scalars);
+  return b.entry(input, static_cast<int>(&(scalars.*member) - first));
+}
 
 /// A rate for this parameter, shape (1).
 template <class Attrs>
-T rate(GraphBuilder& b, const Attrs& attrs, int hyperparameters, int index) {
-  T rate = b.entry(hyperparameters, index);
+T rate(GraphBuilder& b, const Attrs& attrs, int hyperparameters,
+       float Hyperparameters::* member) {
+  T rate = entry(b, hyperparameters, member);
   return attrs.lr_scale == 1 ? rate : b.mul(rate, attrs.lr_scale);
 }
 
@@ -45,7 +55,9 @@ T rescaled_gradient(GraphBuilder& b, const Attrs& attrs, int hyperparameters) {
   if (attrs.clips_by_value) {
     T clipped =
         b.min(b.max(g, attrs.gradient_clip_min), attrs.gradient_clip_max);
-    g = b.select(b.greater(b.entry(hyperparameters, kClips), 0.0), clipped, g);
+    g = b.select(
+        b.greater(entry(b, hyperparameters, &Hyperparameters::clips), 0.0),
+        clipped, g);
   }
   return b.mul(g, attrs.gradient_rescale);
 }
@@ -65,7 +77,7 @@ void lower_sgd_update(GraphBuilder& b) {
   enum { kParameter, kGradient, kMomentum, kHyperparameters };
   const auto& attrs = b.attrs<SgdUpdateAttrs>();
   T p = b.input(kParameter);
-  T lr = rate(b, attrs, kHyperparameters, kLearningRate);
+  T lr = rate(b, attrs, kHyperparameters, &Hyperparameters::learning_rate);
   T g = regularized(b, attrs, rescaled_gradient(b, attrs, kHyperparameters), p);
   if (!b.has(kMomentum))
     return change(b, kParameter, b.sub(p, b.mul(lr, g)), kHyperparameters);
@@ -107,10 +119,13 @@ void lower_adam_update(GraphBuilder& b) {
     change(b, kMaximum, v, kHyperparameters);
   }
   T direction = b.div(m, b.add(b.sqrt(v), attrs.epsilon));
-  T step = b.mul(rate(b, attrs, kHyperparameters, kCorrectedRate), direction);
+  T step =
+      b.mul(rate(b, attrs, kHyperparameters, &Hyperparameters::corrected_rate),
+            direction);
   if (attrs.decoupled_decay) {
-    T decay = b.mul(rate(b, attrs, kHyperparameters, kLearningRate),
-                    attrs.regularization_scale);
+    T decay =
+        b.mul(rate(b, attrs, kHyperparameters, &Hyperparameters::learning_rate),
+              attrs.regularization_scale);
     step = b.add(step, b.mul(decay, p));
   }
   change(b, kParameter, b.sub(p, step), kHyperparameters);
@@ -138,7 +153,9 @@ void lower_rmsprop_update(GraphBuilder& b) {
     variance = b.max(b.sub(variance, b.square(average)), 0.0);
   }
   T direction = b.div(g, b.add(b.sqrt(variance), attrs.epsilon));
-  T step = b.mul(rate(b, attrs, kHyperparameters, kLearningRate), direction);
+  T step =
+      b.mul(rate(b, attrs, kHyperparameters, &Hyperparameters::learning_rate),
+            direction);
   if (b.has(kMomentum)) {
     T m = b.sub(b.mul(b.input(kMomentum), attrs.momentum_scale), step);
     change(b, kMomentum, m, kHyperparameters);
@@ -193,8 +210,9 @@ void lower_clip_scale(GraphBuilder& b) {
   }
   // A norm that is NaN is not within, and makes NaN of all that it scales.
   T is_within = b.at_least(b.sub(double{attrs.maximum_norm}, norm), 0.0);
-  T clips = b.both(b.greater(b.entry(kHyperparameters, kClips), 0.0),
-                   b.negate(is_within));
+  T clips = b.both(
+      b.greater(entry(b, kHyperparameters, &Hyperparameters::clips), 0.0),
+      b.negate(is_within));
   T scale = b.div(double{attrs.maximum_norm}, norm);
   b.set(b.select(clips, scale, 1.0));
 }
@@ -211,15 +229,16 @@ T expm1(GraphBuilder& b, T x) {
 T corrected_rate(GraphBuilder& b, const LossScaleAttrs& attrs,
                  T skipped_steps) {
   enum { kLossScale, kHyperparameters };
-  T given = b.entry(kHyperparameters, kCorrectedRate);
+  T given = entry(b, kHyperparameters, &Hyperparameters::corrected_rate);
   if (attrs.beta1 == 0 && attrs.beta2 == 0) return given;
-  T step =
-      b.max(b.sub(b.entry(kHyperparameters, kTimeStep), skipped_steps), 1.0);
+  T step = b.max(b.sub(entry(b, kHyperparameters, &Hyperparameters::time_step),
+                       skipped_steps),
+                 1.0);
   const auto rest = [&](float beta) {  // 1 - beta^step
     if (beta == 0) return b.scalar_like(step, 1);
     return b.neg(expm1(b, b.mul(step, std::log(double{beta}))));
   };
-  T rate = b.mul(b.entry(kHyperparameters, kLearningRate),
+  T rate = b.mul(entry(b, kHyperparameters, &Hyperparameters::learning_rate),
                  b.sqrt(rest(attrs.beta2)));
   return b.select(b.equal(skipped_steps, 0.0), given,
                   b.div(rate, rest(attrs.beta1)));
@@ -236,8 +255,11 @@ T joined(GraphBuilder& b, std::initializer_list<T> entries) {
 void lower_update_loss_scale(GraphBuilder& b) {
   enum { kLossScale, kHyperparameters, kFirstSquare };
   const auto& attrs = b.attrs<LossScaleAttrs>();
-  T factor = b.entry(kLossScale, 0), growth_counter = b.entry(kLossScale, 1),
-    skipped_steps = b.entry(kLossScale, 2), unused = b.entry(kLossScale, 3);
+  using formulas::LossScale;
+  T factor = entry(b, kLossScale, &LossScale::factor);
+  T growth_counter = entry(b, kLossScale, &LossScale::growth_counter);
+  T skipped_steps = entry(b, kLossScale, &LossScale::skipped_steps);
+  T unused = entry(b, kLossScale, &LossScale::unused);
   T is_finite = nil;
   for (int i = kFirstSquare; i < b.num_inputs(); ++i) {
     // A NaN is not below infinity either.
@@ -257,15 +279,17 @@ void lower_update_loss_scale(GraphBuilder& b) {
   b.update(kLossScale,
            joined(b, {factor, growth_counter, skipped_steps, unused}));
   b.set(scale, 0);
-  b.set(joined(b, {b.entry(kHyperparameters, kLearningRate), corrected,
-                   b.entry(kHyperparameters, kClips),
-                   b.entry(kHyperparameters, kTimeStep)}),
-        1);
+  b.set(
+      joined(b, {entry(b, kHyperparameters, &Hyperparameters::learning_rate),
+                 corrected, entry(b, kHyperparameters, &Hyperparameters::clips),
+                 entry(b, kHyperparameters, &Hyperparameters::time_step)}),
+      1);
 }
 
 void lower_accumulate_gradient(GraphBuilder& b) {
   enum { kAccumulator, kGradient, kFactors };
-  T keep = b.entry(kFactors, 0), add = b.entry(kFactors, 1);
+  T keep = entry(b, kFactors, &AccumulationFactors::keep);
+  T add = entry(b, kFactors, &AccumulationFactors::add);
   // An accumulator that starts over may hold anything, NaN included.
   T kept =
       b.select(b.equal(keep, 0.0), 0.0, b.mul(b.input(kAccumulator), keep));

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "compiler/loss_scale.h"
+#include "formulas/run_time_scalars.h"
 
 namespace traingraph {
 namespace {
@@ -147,10 +148,14 @@ class GradientAssembler {
       const TensorIndex hidden = graph_.accumulation;
       factors = add_value(Role::Input, graph_.tensors[hidden].desc, hidden);
     }
-    const ValueId own = program.append_one(
-        OpKind::Slice,
-        SliceAttrs{.start = {2 * index}, .end = {2 * index + 2}, .stride = {1}},
-        {factors});
+    constexpr int kFactors =
+        formulas::num_entries<formulas::AccumulationFactors>();
+    const ValueId own =
+        program.append_one(OpKind::Slice,
+                           SliceAttrs{.start = {kFactors * index},
+                                      .end = {kFactors * (index + 1)},
+                                      .stride = {1}},
+                           {factors});
     program.append(OpKind::AccumulateGradient, NoAttrs{},
                    {into, gradient, own});
     return into;

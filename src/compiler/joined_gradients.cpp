@@ -2,18 +2,12 @@
 #include "compiler/joined_gradients.h"
 
 #include "graph/op_def.h"
+#include "ops/update.h"
 
 namespace traingraph {
 namespace {
 
 constexpr std::size_t kGradient = 1;  // of an update
-
-/// Is it an update by an optimizer's rule?
-bool is_optimizer_update(const Node& node) {
-  const OpKind kind = node.op->kind;
-  return kind == OpKind::SgdUpdate || kind == OpKind::AdamUpdate ||
-         kind == OpKind::RmspropUpdate;
-}
 
 /// Counts how many inputs read each value, and the host where it does.
 std::vector<int> count_readers(const Program& program,
@@ -44,7 +38,7 @@ std::vector<NodeId> find_joined_gradients(const Program& program,
   const std::vector<int> num_readers = count_readers(program, kept);
   std::vector<NodeId> found;
   for (const Node& update : program.nodes()) {
-    if (!is_optimizer_update(update)) continue;
+    if (!is_optimizer_update(update.op->kind)) continue;
     const ValueId gradient = update.inputs[kGradient];
     const NodeId id = program.value(gradient).producer;
     if (id < 0 || num_readers[gradient] != 1) continue;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/loss_scale.h"
 
+#include <cstddef>
+
+#include "formulas/run_time_scalars.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -12,6 +15,7 @@ ValueId LossScale::factor() {
   ValueId& state = a_.value_of[graph_.loss_scale];
   state = program.add_value(Role::Variable, info.desc, info.name,
                             graph_.loss_scale);
+  static_assert(offsetof(formulas::LossScale, factor) == 0);
   const SliceAttrs first{.start = {0}, .end = {1}, .stride = {1}};
   factor_ = program.append_one(OpKind::Slice, first, {state});
   return factor_;

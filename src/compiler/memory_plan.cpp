@@ -14,8 +14,8 @@
 #include <numeric>
 
 #include "base/checked.h"
-#include "base/random.h"
 #include "compiler/place_in_time.h"
+#include "formulas/random.h"
 
 namespace traingraph {
 namespace {
@@ -263,9 +263,9 @@ void improve(const std::vector<RoundedBuffer>& buffers, Order order,
       if (end == current.arena_bytes) at_end.push_back(i);
     }
     if (at_end.empty()) return;
-    const PhiloxBlock random = philox({step, 0, 0, 0}, /*key=*/1);
-    const std::size_t from = at_end[random[0] % at_end.size()];
-    const std::size_t to = random[1] % from;
+    const auto random = formulas::philox({{step, 0, 0, 0}}, /*key=*/1);
+    const std::size_t from = at_end[random.words[0] % at_end.size()];
+    const std::size_t to = random.words[1] % from;
     const auto begin = order.begin();
     std::rotate(begin + to, begin + from, begin + from + 1);
     place(buffers, order, Fit::Lowest, current.arena_bytes, arena, trial);

@@ -7,6 +7,7 @@
 #include "compiler/loss_reduction.h"
 #include "compiler/merge_nodes.h"
 #include "compiler/parameter_rules.h"
+#include "formulas/run_time_scalars.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 
@@ -108,12 +109,17 @@ TensorIndex add_accumulator(const Tensor& of, Merged& merged) {
       Tensor(slot_descriptor(of.descriptor()), "gradient of " + of.name()));
 }
 
+template <class Scalars>
+TensorDescriptor scalars_descriptor(DataType type = DataType::Float32) {
+  return {{formulas::num_entries<Scalars>()}, type};
+}
+
 /// The scale begins as large as float16 has room for: too large a one halves
 /// until it fits.
 Tensor make_loss_scale() {
-  Tensor scale({{4}, DataType::Float32}, "loss_scale");
-  static constexpr float kInitial[] = {65536, 0, 0, 0};
-  scale.set_data(TensorData(std::span(kInitial)));
+  static constexpr formulas::LossScale kInitial{.factor = 65536};
+  Tensor scale(scalars_descriptor<formulas::LossScale>(), "loss_scale");
+  scale.set_data(TensorData(&kInitial, sizeof(kInitial)));
   return scale;
 }
 
@@ -154,10 +160,11 @@ void add_weights(Merged& merged) {
 
 void add_hidden_tensors(Merged& merged) {
   MergedGraph& graph = merged.graph;
-  graph.hyperparameters =
-      merged.add(Tensor({{4}, DataType::Float32}, "hyperparameters"));
-  graph.random_state =
-      merged.add(Tensor({{4}, DataType::Int32}, "random_state"));
+  graph.hyperparameters = merged.add(Tensor(
+      scalars_descriptor<formulas::Hyperparameters>(), "hyperparameters"));
+  graph.random_state = merged.add(
+      Tensor(scalars_descriptor<formulas::RandomState>(DataType::Int32),
+             "random_state"));
   if (graph.trains && graph.precision == Precision::MixedFloat16) {
     graph.loss_scale = merged.add(make_loss_scale());
   }
@@ -174,7 +181,9 @@ void add_hidden_tensors(Merged& merged) {
     }
   }
   if (accumulated.empty()) return;
-  const auto count = static_cast<std::int64_t>(2 * accumulated.size());
+  const auto count = static_cast<std::int64_t>(
+      formulas::num_entries<formulas::AccumulationFactors>() *
+      accumulated.size());
   graph.accumulation =
       merged.add(Tensor({{count}, DataType::Float32}, "accumulation"));
   for (TensorIndex of : accumulated) {

@@ -11,8 +11,8 @@
 
 #include "base/convert.h"
 #include "base/format.h"
-#include "base/random.h"
 #include "base/visit_type.h"
+#include "formulas/random.h"
 #include "graph/op_def.h"
 #include "graph/orthogonal.h"
 #include "graph/platform.h"
@@ -24,19 +24,23 @@
 namespace traingraph {
 namespace {
 
+using formulas::PhiloxBlock;
+using formulas::to_unit_float;
 using Quad = std::array<float, 4>;
 
 Quad uniform_quad(const PhiloxBlock& block) {
-  return {to_unit_float(block[0]), to_unit_float(block[1]),
-          to_unit_float(block[2]), to_unit_float(block[3])};
+  return {to_unit_float(block.words[0]), to_unit_float(block.words[1]),
+          to_unit_float(block.words[2]), to_unit_float(block.words[3])};
 }
 
 // Box-Muller: two uniforms become two normals.
 Quad normal_quad(const PhiloxBlock& block) {
   Quad result;
   for (int i = 0; i < 4; i += 2) {
-    const double u = 1.0 - to_unit_float(block[i]);  // (0, 1]: has a logarithm
-    const double angle = 2 * std::numbers::pi * to_unit_float(block[i + 1]);
+    const double u =
+        1.0 - to_unit_float(block.words[i]);  // (0, 1]: has a logarithm
+    const double angle =
+        2 * std::numbers::pi * to_unit_float(block.words[i + 1]);
     const double radius = std::sqrt(-2 * std::log(u));
     result[i] = static_cast<float>(radius * std::cos(angle));
     result[i + 1] = static_cast<float>(radius * std::sin(angle));
@@ -51,10 +55,9 @@ void fill(std::span<float> values, const RandomRange& range, Generate generate,
   for (std::size_t i = 0; i < values.size(); i += 4) {
     const std::uint64_t block = range.first_block + i / 4;
     // Dropout's counters have a fourth word that is not 0 for 2^62 steps.
-    const Quad quad =
-        generate(philox({static_cast<std::uint32_t>(block),
-                         static_cast<std::uint32_t>(block >> 32), 0, 0},
-                        range.seed));
+    const Quad quad = generate(formulas::philox(
+        {{formulas::low_word(block), formulas::high_word(block), 0, 0}},
+        range.seed));
     const std::size_t count = std::min<std::size_t>(4, values.size() - i);
     for (std::size_t k = 0; k < count; ++k) {
       values[i + k] = offset + scale * quad[k];

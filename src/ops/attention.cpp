@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "formulas/run_time_scalars.h"
 #include "ops/batch_rules.h"
 #include "ops/flops.h"
 #include "ops/registry.h"
@@ -85,7 +86,10 @@ void require_masks(const ShapeContext& ctx, const Inputs& in) {
   ctx.require_attribute(attrs.dropout == 0 || ctx.has(in.random_state),
                         "dropout needs random numbers",
                         "an input \"random_state\"", "none");
-  if (ctx.has(in.random_state)) ctx.require_shape(in.random_state, Shape{4});
+  if (ctx.has(in.random_state)) {
+    ctx.require_shape(in.random_state,
+                      Shape{formulas::num_entries<formulas::RandomState>()});
+  }
 }
 
 /// (N, heads, L)

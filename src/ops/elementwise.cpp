@@ -2,6 +2,7 @@
 // Ops that work element by element: activations, arithmetic, comparison,
 // selection, conversion, constants and dropout.
 #include "base/format.h"
+#include "formulas/run_time_scalars.h"
 #include "ops/batch_rules.h"
 #include "ops/elementwise_gradients.h"
 #include "ops/elementwise_parameters.h"
@@ -205,7 +206,7 @@ void dropout_shape(ShapeContext& ctx) {
   const float rate = ctx.attrs<DropoutAttrs>().rate;
   ctx.require_attribute(rate >= 0 && rate < 1, "rate is not a probability",
                         "at least 0 and below 1", format_value(rate));
-  ctx.require_shape(1, Shape{4});
+  ctx.require_shape(1, Shape{formulas::num_entries<formulas::RandomState>()});
   ctx.add_result(ctx.shape(0), ctx.data_type(0));
 }
 

@@ -3,25 +3,29 @@
 // norm, update_loss_scale for gradients in float16, accumulate_gradient for
 // several batches per update. Parameters and slots are variables that the ops
 // write; updates have no results, and change nothing when `scale` is below 0.
-// `hyperparameters` is {learning rate, bias-corrected rate, clip switch, number
-// of the step}, `factors` is {of what the accumulator holds, of the gradient},
-// both written per step. `loss_scale` is {factor, growth counter: finite steps
-// since the factor changed, skipped steps, 0}; the result `scale` is 1, or -1
-// when the step is skipped because gradients are not finite, and the result
-// `hyperparameters` is that of a step whose number does not count skipped ones.
+// `hyperparameters`, `factors` and `loss_scale` are structs of
+// formulas/run_time_scalars.h. The result `scale` is 1, or -1 when the step is
+// skipped because gradients are not finite, and the result `hyperparameters` is
+// that of a step whose number does not count skipped ones.
+#include "ops/update.h"
+
 #include <cmath>
 #include <string>
+#include <variant>
 
 #include "base/format.h"
+#include "formulas/run_time_scalars.h"
 #include "ops/batch_rules.h"
 #include "ops/flops.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
-constexpr std::int64_t kNumHyperparameters = 4;
+constexpr int kNumHyperparameters =
+    formulas::num_entries<formulas::Hyperparameters>();
 
 void require_range(const ShapeContext& ctx, const char* attribute, float value,
                    bool is_in_range, const char* expected) {
@@ -134,14 +138,12 @@ void clip_scale_shape(ShapeContext& ctx) {
   ctx.add_result(Shape{1}, DataType::Float32);
 }
 
-constexpr std::int64_t kLossScaleEntries = 4;
-
 void update_loss_scale_shape(ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<LossScaleAttrs>();
   ctx.require_positive("interval", attrs.interval);
   require_decay(ctx, "beta1", attrs.beta1);
   require_decay(ctx, "beta2", attrs.beta2);
-  ctx.require_shape(0, Shape{kLossScaleEntries});
+  ctx.require_shape(0, Shape{formulas::num_entries<formulas::LossScale>()});
   ctx.require_shape(1, Shape{kNumHyperparameters});
   for (int input = 2; input < ctx.num_inputs(); ++input) {
     ctx.require_shape(input, Shape{1});
@@ -152,7 +154,8 @@ void update_loss_scale_shape(ShapeContext& ctx) {
 
 void accumulate_gradient_shape(ShapeContext& ctx) {
   ctx.require_same_shape(1, 0);
-  ctx.require_shape(2, Shape{2});
+  ctx.require_shape(
+      2, Shape{formulas::num_entries<formulas::AccumulationFactors>()});
 }
 
 /// Computed in float32 whatever it is stored as.
@@ -173,7 +176,85 @@ constexpr InputDef optional(const char* name) {
   return {.name = name, .types = kFloat32, .is_optional = true};
 }
 
+using formulas::UpdateParams;
+
+/// What the attributes of all updates share.
+template <class Attrs>
+UpdateParams shared_params(const Attrs& attrs) {
+  UpdateParams params{.lr_scale = attrs.lr_scale,
+                      .rescale = attrs.gradient_rescale,
+                      .clip_min = attrs.gradient_clip_min,
+                      .clip_max = attrs.gradient_clip_max,
+                      .strength = attrs.regularization_scale};
+  if (attrs.clips_by_value) params.options |= formulas::kClipsByValue;
+  switch (attrs.regularization_type) {
+    case RegularizationType::None:
+      break;
+    case RegularizationType::L1:
+      params.options |= formulas::kL1;
+      break;
+    case RegularizationType::L2:
+      params.options |= formulas::kL2;
+      break;
+  }
+  return params;
+}
+
+UpdateParams step_params(const SgdUpdateAttrs& attrs, bool has_momentum) {
+  UpdateParams params = shared_params(attrs);
+  params.momentum = attrs.momentum_scale;
+  if (has_momentum) params.options |= formulas::kMomentum;
+  if (attrs.uses_nesterov_momentum) params.options |= formulas::kNesterov;
+  return params;
+}
+
+UpdateParams step_params(const AdamUpdateAttrs& attrs, bool /*has_momentum*/) {
+  UpdateParams params = shared_params(attrs);
+  params.beta1 = attrs.beta1;
+  params.beta2 = attrs.beta2;
+  params.epsilon = attrs.epsilon;
+  if (attrs.uses_amsgrad) params.options |= formulas::kAmsgrad;
+  if (attrs.decoupled_decay) {
+    params.options &= ~(formulas::kL1 | formulas::kL2);
+    params.options |= formulas::kDecoupledDecay;
+  }
+  return params;
+}
+
+UpdateParams step_params(const RmspropUpdateAttrs& attrs, bool has_momentum) {
+  UpdateParams params = shared_params(attrs);
+  params.momentum = attrs.momentum_scale;
+  params.beta1 = attrs.alpha;
+  params.epsilon = attrs.epsilon;
+  if (has_momentum) params.options |= formulas::kMomentum;
+  if (attrs.is_centered) params.options |= formulas::kCentered;
+  return params;
+}
+
 }  // namespace
+
+bool is_optimizer_update(OpKind op) {
+  switch (op) {
+#define UPDATE(Op, name, Step) case OpKind::Op:
+    TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
+    return true;
+    default:
+      return false;
+  }
+}
+
+UpdateParams update_params(const Attributes& attrs, bool has_momentum) {
+  return std::visit(
+      [&](const auto& own) -> UpdateParams {
+        if constexpr (requires { step_params(own, has_momentum); }) {
+          return step_params(own, has_momentum);
+        } else {
+          throw InternalError("no optimizer's attributes");
+        }
+      },
+      attrs);
+}
 
 OpDef define_sgd_update() {
   return {.inputs = {parameter(),

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <limits>
 
-#include "base/random.h"
+#include "formulas/random.h"
 #import "metal/compile_kernels.h"
 #include "metal/kernels/dropout.h"
-#include "metal/kernels/statistics.h"
+#include "metal/kernels/sources.h"
 #include "tests/metal_probes/kernel_reference.h"
 #import "tests/metal_probes/lab.h"
 #include "tests/metal_probes/probe.h"
@@ -97,8 +97,9 @@ void run_on_gpu(UpdateRun& run) {
     buffers.push_back(buffer_of(memory.data(), memory.size() * sizeof(float)));
   }
   launch(run.kernel, buffers,
-         {{&run.params, sizeof(run.params)},
-          {run.tensors.data(), run.tensors.size() * sizeof(UpdateTensor)}},
+         {{&run.call, sizeof(run.call)},
+          {run.tensors.data(),
+           run.tensors.size() * sizeof(formulas::UpdateTensor)}},
          run.num_threads);
   for (int b = 0; b < kNumUpdateBuffers; ++b) {
     run.memory[b] = numbers_in(buffers[b].get(), run.memory[b].size());
@@ -109,7 +110,10 @@ void run_on_gpu(UpdateRun& run) {
 Numbers mixed(std::size_t count, std::uint64_t seed) {
   Numbers numbers;
   for (std::size_t i = 0; i < count; ++i) {
-    numbers.push_back(2 * to_unit_float(dropout_block(seed, 0, 0, i)[0]) - 1);
+    numbers.push_back(
+        2 * formulas::to_unit_float(
+                formulas::dropout_block({.seed = seed}, i).words[0]) -
+        1);
   }
   return numbers;
 }
@@ -121,22 +125,22 @@ Numbers magnitudes(std::size_t count, std::uint64_t seed) {
 }
 
 /// Two tensors in one launch, the first of which ends within a chunk.
-UpdateRun prepared_run(Kernel kernel, const UpdateChoices& choices) {
+UpdateRun prepared_run(Kernel kernel, std::uint32_t options) {
   constexpr std::uint32_t kCounts[] = {1500, 700};
   constexpr std::size_t kGap = 5, kAll = kCounts[0] + kGap + kCounts[1];
   UpdateRun run;
   run.kernel = kernel;
-  run.params = {.num_tensors = 2,
-                .options = options_of(choices),
-                .lr_scale = 0.75F,
-                .rescale = 1.25F,
-                .clip_min = -0.6F,
-                .clip_max = 0.7F,
-                .strength = 0.01F,
-                .momentum = 0.9F,
-                .beta1 = 0.9F,
-                .beta2 = 0.999F,
-                .epsilon = 1e-8F};
+  run.call = {.params = {.options = options,
+                         .lr_scale = 0.75F,
+                         .rescale = 1.25F,
+                         .clip_min = -0.6F,
+                         .clip_max = 0.7F,
+                         .strength = 0.01F,
+                         .momentum = 0.9F,
+                         .beta1 = 0.9F,
+                         .beta2 = 0.999F,
+                         .epsilon = 1e-8F},
+              .num_tensors = 2};
   const std::size_t second = kCounts[0] + kGap;
   run.tensors = {{.count = kCounts[0]},
                  {.parameter = second,
@@ -144,27 +148,27 @@ UpdateRun prepared_run(Kernel kernel, const UpdateChoices& choices) {
                   .slots = {second, second, second},
                   .first_chunk = 2,
                   .count = kCounts[1]}};
-  run.num_threads = 3 * kUpdateChunkThreads;
-  run.memory[kParameter] = mixed(kAll, 1);
-  run.memory[kGradient] = mixed(kAll, 2);
+  run.num_threads = 3 * formulas::kThreadsPerChunk;
+  run.memory[kUpdatedParameter] = mixed(kAll, 1);
+  run.memory[kUpdateGradient] = mixed(kAll, 2);
   const bool is_adam = kernel == Kernel::AdamUpdate;
-  run.memory[kSlot1] = is_adam ? mixed(kAll, 3) : magnitudes(kAll, 3);
+  run.memory[kUpdateSlots] = is_adam ? mixed(kAll, 3) : magnitudes(kAll, 3);
   if (kernel == Kernel::RmspropUpdate) {
     // More than the square of an average: the difference of the two, where
     // these cancel out, would make much of rounding.
-    for (float& square : run.memory[kSlot1]) square += 1.5F;
+    for (float& square : run.memory[kUpdateSlots]) square += 1.5F;
   }
-  run.memory[kSlot2] = magnitudes(kAll, 4);
-  run.memory[kSlot3] = magnitudes(kAll, 5);
-  run.memory[kHyperparameters] = {0.05F, 0.03F, 1, 0};
-  run.memory[kScale] = {0.5F};
+  run.memory[kUpdateSlots + 1] = magnitudes(kAll, 4);
+  run.memory[kUpdateSlots + 2] = magnitudes(kAll, 5);
+  run.memory[kUpdateHyperparameters] = {0.05F, 0.03F, 1, 0};
+  run.memory[kUpdateScale] = {0.5F};
   // Where fast math goes other ways.
-  run.memory[kGradient][7] = std::numeric_limits<float>::quiet_NaN();
-  run.memory[kGradient][8] = -std::numeric_limits<float>::infinity();
-  run.memory[kGradient][9] = -0.0F;
-  run.memory[kParameter][10] = 0;
-  run.memory[kSlot1][11] = 0;  // a variance below 0, where there is one
-  run.memory[kSlot3][11] = 1;
+  run.memory[kUpdateGradient][7] = std::numeric_limits<float>::quiet_NaN();
+  run.memory[kUpdateGradient][8] = -std::numeric_limits<float>::infinity();
+  run.memory[kUpdateGradient][9] = -0.0F;
+  run.memory[kUpdatedParameter][10] = 0;
+  run.memory[kUpdateSlots][11] = 0;  // a variance below 0, where there is one
+  run.memory[kUpdateSlots + 2][11] = 1;
   return run;
 }
 
@@ -201,12 +205,12 @@ void compare(const UpdateRun& got, const UpdateRun& expected,
   }
 }
 
-using Variants = std::vector<std::pair<const char*, UpdateChoices>>;
+using Variants = std::vector<std::pair<const char*, std::uint32_t>>;
 
 std::string like_host(Kernel kernel, const Variants& variants) {
   Difference difference;
-  for (const auto& [name, choices] : variants) {
-    UpdateRun got = prepared_run(kernel, choices), expected = got;
+  for (const auto& [name, options] : variants) {
+    UpdateRun got = prepared_run(kernel, options), expected = got;
     run_on_gpu(got);
     run_on_host(expected);
     compare(got, expected, name, difference);
@@ -219,37 +223,40 @@ std::string like_host(Kernel kernel, const Variants& variants) {
 std::string sgd() {
   return like_host(
       Kernel::SgdUpdate,
-      {{"plain", {}},
-       {"clipped, L1", {.has_scale = true, .clips = true, .l1 = true}},
-       {"momentum, L2", {.l2 = true, .momentum = true}},
-       {"Nesterov", {.momentum = true, .nesterov = true}}});
+      {{"plain", 0},
+       {"clipped, L1",
+        formulas::kHasScale | formulas::kClipsByValue | formulas::kL1},
+       {"momentum, L2", formulas::kL2 | formulas::kMomentum},
+       {"Nesterov", formulas::kMomentum | formulas::kNesterov}});
 }
 
 std::string adam() {
   return like_host(
       Kernel::AdamUpdate,
-      {{"plain", {}},
-       {"clipped, L2", {.has_scale = true, .clips = true, .l2 = true}},
-       {"AMSGrad, L1", {.l1 = true, .amsgrad = true}},
-       {"AdamW", {.decoupled_decay = true}}});
+      {{"plain", 0},
+       {"clipped, L2",
+        formulas::kHasScale | formulas::kClipsByValue | formulas::kL2},
+       {"AMSGrad, L1", formulas::kL1 | formulas::kAmsgrad},
+       {"AdamW", formulas::kDecoupledDecay}});
 }
 
 std::string rmsprop() {
   return like_host(
       Kernel::RmspropUpdate,
-      {{"plain", {}},
-       {"clipped, L1", {.has_scale = true, .clips = true, .l1 = true}},
-       {"momentum, L2", {.l2 = true, .momentum = true}},
-       {"centered, momentum", {.momentum = true, .centered = true}}});
+      {{"plain", 0},
+       {"clipped, L1",
+        formulas::kHasScale | formulas::kClipsByValue | formulas::kL1},
+       {"momentum, L2", formulas::kL2 | formulas::kMomentum},
+       {"centered, momentum", formulas::kMomentum | formulas::kCentered}});
 }
 
 /// Hyperparameters are factors: of what is there, and of what is added.
 std::string sums() {
   Difference difference;
   for (const float keep : {0.0F, 1.0F}) {
-    UpdateRun got = prepared_run(Kernel::AccumulateGradient, {});
-    got.memory[kHyperparameters] = {keep, 0.3F};
-    got.memory[kParameter][20] = std::numeric_limits<float>::quiet_NaN();
+    UpdateRun got = prepared_run(Kernel::AccumulateGradient, 0);
+    got.memory[kUpdateHyperparameters] = {keep, 0.3F};
+    got.memory[kUpdatedParameter][20] = std::numeric_limits<float>::quiet_NaN();
     UpdateRun expected = got;
     run_on_gpu(got);
     run_on_host(expected);
@@ -263,11 +270,11 @@ std::string sums() {
 
 /// A velocity of 1e-42 is a step of the whole rate, or of none.
 std::string tiny_gradients() {
-  UpdateRun run = prepared_run(Kernel::AdamUpdate, {});
-  run.memory[kSlot2][3] = 0;
-  run.memory[kGradient][3] = 1e-20F;
+  UpdateRun run = prepared_run(Kernel::AdamUpdate, 0);
+  run.memory[kUpdateSlots + 1][3] = 0;
+  run.memory[kUpdateGradient][3] = 1e-20F;
   run_on_gpu(run);
-  return run.memory[kSlot2][3] == 0 ? "0" : "kept";
+  return run.memory[kUpdateSlots + 1][3] == 0 ? "0" : "kept";
 }
 
 std::string dropout_bits() {
@@ -275,17 +282,17 @@ std::string dropout_bits() {
   constexpr std::uint32_t kStream = 3;
   constexpr std::size_t kCount = 4001;
   constexpr float kRate = 0.3F;
-  std::uint64_t state[2] = {kSeed, kStep};
-  const DropoutParams params = {
+  const formulas::RandomState state{.seed = kSeed, .step = kStep};
+  const formulas::DropoutCall call{
       .stream = kStream, .rate = kRate, .scale = 2, .count = kCount};
-  const auto words = buffer_of(state, sizeof(state));
+  const auto words = buffer_of(&state, sizeof(state));
   const auto mask = make_buffer(kCount);
-  launch(Kernel::DropoutMask, {words, mask}, {{&params, sizeof(params)}},
+  launch(Kernel::DropoutMask, {words, mask}, {{&call, sizeof(call)}},
          (kCount + 3) / 4);
   const auto* got = static_cast<const std::uint8_t*>([mask.get() contents]);
   for (std::size_t i = 0; i < kCount; ++i) {
-    const PhiloxBlock block = dropout_block(kSeed, kStream, kStep, i / 4);
-    const bool is_kept = to_unit_float(block[i % 4]) >= kRate;
+    const auto block = formulas::dropout_block({kSeed, kStep, kStream}, i / 4);
+    const bool is_kept = formulas::is_kept(block.words[i % 4], kRate);
     if (got[i] != (is_kept ? 1 : 0)) {
       return "wrong from element " + std::to_string(i);
     }
@@ -324,7 +331,7 @@ std::vector<Probe> kernel_probes() {
        .weight = Weight::Reliance,
        .expected = {"the same bits"},
        .remedy = {.text = "metal/kernels/dropout.metal has to give the words "
-                          "of src/base/random.h"}},
+                          "of src/formulas/random.h"}},
       {.name = "update_sgd",
        .question = "the SGD kernel against its source as C++",
        .answer = sgd,

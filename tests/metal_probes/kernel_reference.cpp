@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/metal_probes/kernel_reference.h"
 
-#include <bit>
-#include <cstring>
-
 // The shading language's keywords are macros in it.
 #include "tests/emulator/include/metal_stdlib"
 
@@ -14,9 +11,7 @@
 
 namespace update_reference {
 using namespace ::metal;
-#define TRAINGRAPH_MSL(...) __VA_ARGS__
 #include "metal/kernels/update.metal"
-#undef TRAINGRAPH_MSL
 }  // namespace update_reference
 #undef kernel
 #undef device
@@ -27,47 +22,21 @@ using namespace ::metal;
 namespace traingraph::metal::probes {
 namespace shader = update_reference;
 
-std::uint32_t options_of(const UpdateChoices& choices) {
-  std::uint32_t options = 0;
-  if (choices.has_scale) options |= shader::kHasScale;
-  if (choices.clips) options |= shader::kClipsByValue;
-  if (choices.l1) options |= shader::kL1;
-  if (choices.l2) options |= shader::kL2;
-  if (choices.momentum) options |= shader::kMomentum;
-  if (choices.nesterov) options |= shader::kNesterov;
-  if (choices.amsgrad) options |= shader::kAmsgrad;
-  if (choices.decoupled_decay) options |= shader::kDecoupledDecay;
-  if (choices.centered) options |= shader::kCentered;
-  return options;
-}
-
 void run_on_host(UpdateRun& run) {
-  const auto params = std::bit_cast<shader::UpdateParams>(run.params);
-  std::vector<shader::UpdateTensor> table(run.tensors.size());
-  std::memcpy(table.data(), run.tensors.data(),
-              table.size() * sizeof(UpdateTensor));
-  const auto at = [&](UpdateBuffer b) { return run.memory[b].data(); };
+  const auto at = [&](int buffer) { return run.memory[buffer].data(); };
   for (std::uint32_t id = 0; id < run.num_threads; ++id) {
     switch (run.kernel) {
-      case Kernel::SgdUpdate:
-        shader::sgd_update(at(kParameter), at(kGradient), at(kSlot1),
-                           at(kHyperparameters), at(kScale), params,
-                           table.data(), id);
-        break;
-      case Kernel::AdamUpdate:
-        shader::adam_update(at(kParameter), at(kGradient), at(kSlot1),
-                            at(kSlot2), at(kSlot3), at(kHyperparameters),
-                            at(kScale), params, table.data(), id);
-        break;
-      case Kernel::RmspropUpdate:
-        shader::rmsprop_update(at(kParameter), at(kGradient), at(kSlot1),
-                               at(kSlot2), at(kSlot3), at(kHyperparameters),
-                               at(kScale), params, table.data(), id);
-        break;
+#define UPDATE(Op, name, Step)                                              \
+  case Kernel::Op:                                                          \
+    shader::name(at(0), at(1), at(2), at(3), at(4), at(5), at(6), run.call, \
+                 run.tensors.data(), id);                                   \
+    break;
+      TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
       default:
-        shader::accumulate_gradient(at(kParameter), at(kGradient),
-                                    at(kHyperparameters), params, table.data(),
-                                    id);
+        shader::accumulate_gradient(at(kUpdatedParameter), at(kUpdateGradient),
+                                    at(kUpdateHyperparameters), run.call,
+                                    run.tensors.data(), id);
     }
   }
 }

@@ -60,8 +60,9 @@ struct SourceArgs {
   }
 
   /// What random numbers there are is known when the unit runs.
-  const std::uint32_t* random_words(BindContext& at) const {
-    return random_state < 0 ? nullptr : typed<std::uint32_t>(at[random_state]);
+  const formulas::RandomState* state_at(BindContext& at) const {
+    return random_state < 0 ? nullptr
+                            : typed<formulas::RandomState>(at[random_state]);
   }
 };
 
@@ -116,12 +117,12 @@ void lower_attention(UnitBuilder& unit) {
                         AttentionSpace(sizes, Workspace()).size);
   visit_any_float(unit, unit.result_desc().data_type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
-      return [=, in = sources.bind<T>(at), words = sources.random_words(at),
+      return [=, in = sources.bind<T>(at), state = sources.state_at(at),
               out = AttentionResults<T>{typed<T>(at[output]),
                                         floats(at[log_sum]), floats(at[rest])},
               space = floats(at[workers.arg])] {
         auto now = in;
-        now.dropout = WeightDropout::of(sources.attrs, words);
+        now.dropout = WeightDropout::of(sources.attrs, state);
         workers.run(space, [&]<int kFloats>(VectorWidth<kFloats>,
                                             float* workspace) {
           return
@@ -168,10 +169,10 @@ void lower_attention_gradient(UnitBuilder& unit) {
           floats(at[log_sum]), optional(log_sum_gradient), optional(rest)};
       const AttentionGradients<T> out{typed<T>(at[dquery]), typed<T>(at[dkey]),
                                       typed<T>(at[dvalue]), optional(dmask)};
-      return [=, words = sources.random_words(at),
+      return [=, state = sources.state_at(at),
               space = floats(at[workers.arg])] {
         auto now = in;
-        now.dropout = WeightDropout::of(sources.attrs, words);
+        now.dropout = WeightDropout::of(sources.attrs, state);
         workers.run(
             space, [&]<int kFloats>(VectorWidth<kFloats>, float* workspace) {
               return [backward = AttentionBackward<kFloats, T>(sizes, now, out,

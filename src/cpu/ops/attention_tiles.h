@@ -89,16 +89,19 @@ void store_rows(const float* from, std::int64_t row, std::int64_t count,
 
 /// Which weights are dropped.
 struct WeightDropout {
-  DropoutStream stream = {};
+  formulas::DropoutStream stream = {};
   float rate = 0;
 
   explicit operator bool() const { return rate != 0; }
   float kept_scale() const { return 1 / (1 - rate); }
 
   static WeightDropout of(const AttentionAttrs& attrs,
-                          const std::uint32_t* words) {
+                          const formulas::RandomState* state) {
     if (attrs.dropout == 0) return {};
-    return {DropoutStream::of(attrs.seed, attrs.stream, words), attrs.dropout};
+    return {formulas::dropout_stream(static_cast<std::uint64_t>(attrs.seed),
+                                     static_cast<std::uint32_t>(attrs.stream),
+                                     *state),
+            attrs.dropout};
   }
 
   /// 0 or 1 / (1 - rate) for `count` weights from number `first` on, somewhere

@@ -6,6 +6,9 @@
 #include "cpu/ops/update_loops.h"
 #include "cpu/ops/update_row_sparse.h"
 #include "cpu/typed_address.h"
+#include "formulas/run_time_scalars.h"
+#include "lowering/update_table.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -44,92 +47,93 @@ GradientArg read_gradient(UnitBuilder& update, bool visits_all) {
 
 template <class Step>
 inline constexpr bool kIsPlain =
-    std::is_same_v<Step, SgdStep<RegularizationType::None>>;
+    std::is_same_v<Step, formulas::SgdStep<FixedOptions<0>>>;
 
 /// Does it leave an element whose gradient is 0 as it is, bit by bit?
-bool keeps_zeros(const SgdUpdateAttrs& attrs) {
-  const bool may_clip_zero =
-      attrs.clips_by_value &&
-      !(attrs.gradient_clip_min <= 0 && attrs.gradient_clip_max >= 0);
+bool keeps_zeros(const formulas::UpdateParams& params) {
+  const bool may_clip_zero = (params.options & formulas::kClipsByValue) != 0 &&
+                             !(params.clip_min <= 0 && params.clip_max >= 0);
   // A negative factor would make -0 of 0, and 0 of a parameter of -0.
-  return !may_clip_zero && attrs.gradient_rescale >= 0;
+  return !may_clip_zero && params.rescale >= 0;
 }
 
 template <class Step>
-void lower_update_by(UnitBuilder& unit) {
-  const auto attrs = unit.attrs<typename Step::Attrs>();
+void lower_update_by(UnitBuilder& unit, const formulas::UpdateParams& params) {
   const std::int64_t n = unit.input_shape(0).num_elements();
   const DataType type = unit.input_desc(0).data_type;
-  const bool is_scaled = unit.has(Step::kHyperparameters + 1);
+  const auto inputs = update_inputs(unit.node());
+  const bool is_scaled = (params.options & formulas::kHasScale) != 0;
   bool keeps_rows = false;
   if constexpr (kIsPlain<Step>) {
-    keeps_rows = type == DataType::Float32 && !is_scaled && keeps_zeros(attrs);
+    keeps_rows = type == DataType::Float32 && !is_scaled && keeps_zeros(params);
   }
   const int p = unit.mutate(0);
   const GradientArg gradient = read_gradient(unit, !keeps_rows);
-  std::array<int, kNumSlots<Step>> slots{};
+  std::array<int, formulas::kMaxUpdateSlots> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    slots[i] = unit.mutate(Step::kSlots[i]);
+    const bool is_used = (kSlotsOf<Step> >> i & 1) != 0;
+    slots[i] = is_used ? unit.mutate(inputs[kUpdateSlots + i]) : -1;
   }
-  const int hyperparameters = unit.read(Step::kHyperparameters);
-  const int scale = is_scaled ? unit.read(Step::kHyperparameters + 1) : -1;
+  const int now = unit.read(inputs[kUpdateHyperparameters]);
+  const int scale = is_scaled ? unit.read(inputs[kUpdateScale]) : -1;
   emit(unit, [=](BindContext& at) -> BoundKernel {
     const bool is_sparse = gradient.bind_rows != nullptr;
+    Slots slots_at{};
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i] >= 0) slots_at[i] = floats(at[slots[i]]);
+    }
     return [=, p = StoredParameter{at[p], type},
             dense =
                 is_sparse ? nullptr : floats(at[gradient.arg]) + gradient.begin,
             find_rows = is_sparse ? gradient.bind_rows(at) : nullptr,
-            slots = slots_at<Step>(at, slots),
-            hyperparameters = floats(at[hyperparameters]),
+            now = typed<formulas::Hyperparameters>(at[now]),
             scale = is_scaled ? floats(at[scale]) : nullptr] {
       if (scale && *scale < 0) return;
-      const Step step(attrs, hyperparameters, scale);
-      if (!find_rows) return update_all(step, n, p, {dense}, slots);
+      const Step step(params, *now, scale ? *scale : 1.0f, {});
+      if (!find_rows) return update_all(step, n, p, {dense}, slots_at);
       const RowSparseGradient rows = find_rows();
       if constexpr (kIsPlain<Step>) {
         if (keeps_rows) return update_rows(step, rows, floats(p.at));
       }
-      update_all(step, n, p, {nullptr, &rows}, slots);
+      update_all(step, n, p, {nullptr, &rows}, slots_at);
     };
   });
 }
 
-template <class Attrs>
-void lower_update(UnitBuilder& unit, bool has_momentum) {
-  visit_step(unit.attrs<Attrs>(), has_momentum,
-             [&]<class Step>(std::type_identity<Step>) {
-               lower_update_by<Step>(unit);
-             });
+template <template <class> class Step>
+void lower_update(UnitBuilder& unit) {
+  const formulas::UpdateParams params = update_params(unit.node());
+  with_step<Step>(params.options, [&]<class Fixed>(std::type_identity<Fixed>) {
+    lower_update_by<Fixed>(unit, params);
+  });
 }
 
-/// Entries of the loss scale.
-enum { kFactor, kGrowthCounter, kSkippedSteps };
+constexpr float kMinLossScale = 0x1p-24f, kMaxLossScale = 0x1p24f;
 
-void update_scale(const LossScaleAttrs& attrs, bool is_finite, float* state) {
+void update_scale(const LossScaleAttrs& attrs, bool is_finite,
+                  formulas::LossScale& state) {
   if (!is_finite) {
-    state[kFactor] = std::max(state[kFactor] / 2, kMinLossScale);
-    state[kGrowthCounter] = 0;
-    ++state[kSkippedSteps];
+    state.factor = std::max(state.factor / 2, kMinLossScale);
+    state.growth_counter = 0;
+    ++state.skipped_steps;
     return;
   }
-  ++state[kGrowthCounter];
-  if (state[kGrowthCounter] < static_cast<float>(attrs.interval)) return;
-  state[kFactor] = std::min(state[kFactor] * 2, kMaxLossScale);
-  state[kGrowthCounter] = 0;
+  ++state.growth_counter;
+  if (state.growth_counter < static_cast<float>(attrs.interval)) return;
+  state.factor = std::min(state.factor * 2, kMaxLossScale);
+  state.growth_counter = 0;
 }
 
 /// Adam's, for a step that counts only updates which were not left out.
-float corrected_rate(const LossScaleAttrs& attrs, const float* hyperparameters,
+float corrected_rate(const LossScaleAttrs& attrs,
+                     const formulas::Hyperparameters& now,
                      float skipped_steps) {
   const bool is_corrected = attrs.beta1 != 0 || attrs.beta2 != 0;
-  if (!is_corrected || skipped_steps == 0)
-    return hyperparameters[kCorrectedRate];
-  const double step =
-      std::max(1.0f, hyperparameters[kTimeStep] - skipped_steps);
+  if (!is_corrected || skipped_steps == 0) return now.corrected_rate;
+  const double step = std::max(1.0f, now.time_step - skipped_steps);
   const double first = 1 - std::pow(double{attrs.beta1}, step);
   const double second = 1 - std::pow(double{attrs.beta2}, step);
-  return static_cast<float>(hyperparameters[kLearningRate] * std::sqrt(second) /
-                            first);
+  return static_cast<float>(now.learning_rate * std::sqrt(second) / first);
 }
 
 }  // namespace
@@ -149,17 +153,10 @@ void store(const StoredParameter& p, std::int64_t first, std::int64_t last,
   });
 }
 
-void lower_sgd_update(UnitBuilder& unit) {
-  lower_update<SgdUpdateAttrs>(unit, /*has_momentum=*/unit.has(2));
-}
-
-void lower_adam_update(UnitBuilder& unit) {
-  lower_update<AdamUpdateAttrs>(unit, /*has_momentum=*/true);
-}
-
-void lower_rmsprop_update(UnitBuilder& unit) {
-  lower_update<RmspropUpdateAttrs>(unit, /*has_momentum=*/unit.has(3));
-}
+#define UPDATE(Op, name, Step) \
+  void lower_##name(UnitBuilder& unit) { lower_update<formulas::Step>(unit); }
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 
 namespace {
 
@@ -194,7 +191,7 @@ void lower_clip_scale(UnitBuilder& unit) {
   }
   const int result = unit.write(0);
   emit(unit, [=](BindContext& at) -> BoundKernel {
-    const float* hyperparameters = floats(at[0]);
+    const auto* now = typed<formulas::Hyperparameters>(at[0]);
     std::vector<NormPart> parts;
     for (int i = 0; i < num_squares; ++i) {
       const bool is_known = sizes[i] > 0;
@@ -209,7 +206,7 @@ void lower_clip_scale(UnitBuilder& unit) {
       const double norm =
           attrs.custom_norm != 0 ? attrs.custom_norm : std::sqrt(sum);
       const bool is_within = norm <= attrs.maximum_norm;  // NaN is not
-      const bool clips = hyperparameters[kClips] != 0 && !is_within;
+      const bool clips = now->clips != 0 && !is_within;
       *scale = clips ? static_cast<float>(attrs.maximum_norm / norm) : 1.0f;
     };
   });
@@ -224,16 +221,16 @@ void lower_update_loss_scale(UnitBuilder& unit) {
   emit(unit, [=](BindContext& at) -> BoundKernel {
     std::vector<const float*> squares;
     for (int i = 2; i < num_inputs; ++i) squares.push_back(floats(at[i]));
-    return [=, state = floats(at[0]), hyperparameters = floats(at[1]),
+    return [=, state = typed<formulas::LossScale>(at[0]),
+            given = typed<formulas::Hyperparameters>(at[1]),
             scale = floats(at[result]),
-            own_hyperparameters = floats(at[corrected])] {
+            own = typed<formulas::Hyperparameters>(at[corrected])] {
       const bool is_finite = std::ranges::all_of(
           squares, [](const float* square) { return std::isfinite(*square); });
       *scale = is_finite ? 1.0f : -1.0f;
-      update_scale(attrs, is_finite, state);
-      std::copy_n(hyperparameters, kNumHyperparameters, own_hyperparameters);
-      own_hyperparameters[kCorrectedRate] =
-          corrected_rate(attrs, hyperparameters, state[kSkippedSteps]);
+      update_scale(attrs, is_finite, *state);
+      *own = *given;
+      own->corrected_rate = corrected_rate(attrs, *given, state->skipped_steps);
     };
   });
 }
@@ -244,8 +241,8 @@ void lower_accumulate_gradient(UnitBuilder& unit) {
   const int factors = unit.read(2);
   emit(unit, [=](BindContext& at) -> BoundKernel {
     return [=, sum = floats(at[sum]), gradient = floats(at[gradient]),
-            factors = floats(at[factors])] {
-      accumulate(factors[0], factors[1], sum, gradient, n);
+            factors = typed<formulas::AccumulationFactors>(at[factors])] {
+      accumulate(*factors, sum, gradient, n);
     };
   });
 }

@@ -8,40 +8,67 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/ops/update_row_sparse.h"
-#include "cpu/ops/update_steps.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
+#include "formulas/update_steps.h"
 #include "traingraph/types.h"
 
 namespace traingraph::cpu {
 
-template <class Step>
-inline constexpr std::size_t kNumSlots = Step::kSlots.size();
+template <std::uint32_t kBits>
+using FixedOptions = formulas::FixedOptions<kBits>;
 
-/// Where each slot of an update begins.
-template <class Step>
-using Slots = std::array<float*, kNumSlots<Step>>;
-
-template <class Step>
-Slots<Step> slots_at(BindContext& addresses,
-                     const std::array<int, kNumSlots<Step>>& args) {
-  Slots<Step> slots{};
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    slots[i] = floats(addresses[args[i]]);
+/// Calls use(std::type_identity<Step<FixedOptions>>), a step that was compiled
+/// for those of `options` that its loop asks for. kLeft are still to be fixed.
+template <template <class> class Step, std::uint32_t kFixed = 0,
+          std::uint32_t kLeft = Step<FixedOptions<0>>::kOptions, class Use>
+void with_step(std::uint32_t options, Use&& use) {
+  if constexpr (kLeft == 0) {
+    use(std::type_identity<Step<FixedOptions<kFixed>>>{});
+  } else {
+    constexpr std::uint32_t kOption = kLeft & -kLeft;  // the lowest
+    constexpr std::uint32_t kRest = kLeft & ~kOption;
+    // What is left to choose: of L1 and L2 one, Nesterov's with a momentum.
+    constexpr std::uint32_t kRestWith =
+        kRest & ~(kOption == formulas::kL1 ? formulas::kL2 : 0);
+    constexpr std::uint32_t kRestWithout =
+        kRest & ~(kOption == formulas::kMomentum ? formulas::kNesterov : 0);
+    if ((options & kOption) != 0) {
+      with_step<Step, kFixed | kOption, kRestWith>(options, use);
+    } else {
+      with_step<Step, kFixed, kRestWithout>(options, use);
+    }
   }
-  return slots;
 }
 
-/// step(gradient, p, slots...) of element i.
-template <class Step, class Slots>
+/// Where each slot of an update begins; null: it has none.
+using Slots = std::array<float*, formulas::kMaxUpdateSlots>;
+
+/// The slots that a step changes, as bits.
+template <class Step>
+inline constexpr std::uint32_t kSlotsOf = 0;
+template <template <class> class Step, std::uint32_t kOptions>
+inline constexpr std::uint32_t kSlotsOf<Step<FixedOptions<kOptions>>> =
+    Step<FixedOptions<kOptions>>::slots({});
+
+/// The step of element i.
+template <class Step>
 void apply(const Step& step, float gradient, float& p, const Slots& slots,
            std::int64_t i) {
-  [&]<std::size_t... kSlot>(std::index_sequence<kSlot...>) {
-    step(gradient, p, slots[kSlot][i]...);
-  }(std::make_index_sequence<kNumSlots<Step>>());
+  constexpr std::uint32_t kSlots = kSlotsOf<Step>;
+  formulas::UpdateElement e{p, {}};
+  if constexpr ((kSlots & 1) != 0) e.slots[0] = slots[0][i];
+  if constexpr ((kSlots & 2) != 0) e.slots[1] = slots[1][i];
+  if constexpr ((kSlots & 4) != 0) e.slots[2] = slots[2][i];
+  e = step(gradient, e);
+  if constexpr ((kSlots & 1) != 0) slots[0][i] = e.slots[0];
+  if constexpr ((kSlots & 2) != 0) slots[1][i] = e.slots[1];
+  if constexpr ((kSlots & 4) != 0) slots[2][i] = e.slots[2];
+  p = e.parameter;
 }
 
 /// A parameter as it is stored. Steps are computed in float32 whatever that is,
@@ -76,11 +103,11 @@ inline const float* dense(const StoredGradient& gradient, std::int64_t first,
 
 template <class Step>
 void update_all(const Step& step, std::int64_t n, const StoredParameter& p,
-                const StoredGradient& gradient, const Slots<Step>& slots) {
+                const StoredGradient& gradient, const Slots& slots) {
   parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
     // Copies, so that no store can be taken for a change of them.
     const Step local = step;
-    const Slots<Step> own = slots;
+    const Slots own = slots;
     const bool is_float = p.type == DataType::Float32;
     const bool is_whole = is_float && !gradient.rows;
     const std::int64_t size = is_whole ? end - begin : kUpdateTile;
@@ -111,25 +138,29 @@ void update_rows(const Step& step, const RowSparseGradient& gradient,
           const float* const sum = gradient.sums + n * width;
           float* const p = parameter + gradient.rows[n] * width;
 #pragma omp simd
-          for (std::int64_t i = 0; i < width; ++i) local(sum[i], p[i]);
+          for (std::int64_t i = 0; i < width; ++i)
+            apply(local, sum[i], p[i], {}, i);
         }
       },
       /*multiple=*/1);
 }
 
-/// sum = keep * sum + add * gradient. An accumulator that starts over may hold
-/// anything, NaN included.
-inline void accumulate(float keep, float add, float* sum, const float* gradient,
-                       std::int64_t n) {
+inline void accumulate(formulas::AccumulationFactors factors, float* sum,
+                       const float* gradient, std::int64_t n) {
   parallel_for(n, kCheapGrain, [=](std::int64_t begin, std::int64_t end) {
-    if (keep != 0) {
+    // A copy, of which each loop knows whether it keeps anything.
+    formulas::AccumulationFactors own = factors;
+    if (own.keep != 0) {
 #pragma omp simd
       for (std::int64_t i = begin; i < end; ++i) {
-        sum[i] = keep * sum[i] + add * gradient[i];
+        sum[i] = formulas::accumulated(own, sum[i], gradient[i]);
       }
     } else {
+      own.keep = 0;
 #pragma omp simd
-      for (std::int64_t i = begin; i < end; ++i) sum[i] = add * gradient[i];
+      for (std::int64_t i = begin; i < end; ++i) {
+        sum[i] = formulas::accumulated(own, sum[i], gradient[i]);
+      }
     }
   });
 }

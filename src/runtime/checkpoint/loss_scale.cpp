@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Loss scales: what the host may know of them; the updates read and change it
 // on the device.
-#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "base/format.h"
+#include "formulas/run_time_scalars.h"
 #include "runtime/checkpoint/state.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
-
-/// The op update_loss_scale has its entries in this order.
-enum { kFactor, kGrowthCounter, kSkippedSteps, kNumEntries };
-using Entries = std::array<float, kNumEntries + 1>;
 
 StateEntry entry_of(const char* call, const Session& session) {
   const TensorIndex index = session.plan_cache->graph().loss_scale;
@@ -30,15 +26,15 @@ StateEntry entry_of(const char* call, const Session& session) {
           .is_slot = true};
 }
 
-Entries read(const StateEntry& entry) {
-  Entries entries{};
+formulas::LossScale read(const StateEntry& entry) {
+  formulas::LossScale values{};
   read_entry(entry, [&](std::span<const std::byte> bytes) {
-    std::memcpy(entries.data(), bytes.data(), sizeof(entries));
+    std::memcpy(static_cast<void*>(&values), bytes.data(), sizeof(values));
   });
-  return entries;
+  return values;
 }
 
-Entries read(const char* call, Session& session) {
+formulas::LossScale read(const char* call, Session& session) {
   const GroupLock lock(call, session);
   return read(entry_of(call, session));
 }
@@ -57,12 +53,12 @@ void require_factor(float factor) {
 }  // namespace
 
 float TrainingGraph::loss_scale() const {
-  return read("loss_scale", *session_)[kFactor];
+  return read("loss_scale", *session_).factor;
 }
 
 std::int64_t TrainingGraph::skipped_steps() const {
   return static_cast<std::int64_t>(
-      read("skipped_steps", *session_)[kSkippedSteps]);
+      read("skipped_steps", *session_).skipped_steps);
 }
 
 void TrainingGraph::set_loss_scale(float factor) {
@@ -70,10 +66,10 @@ void TrainingGraph::set_loss_scale(float factor) {
   require_factor(factor);
   const GroupLock lock(kCall, *session_);
   const StateEntry entry = entry_of(kCall, *session_);
-  Entries entries = read(entry);
-  entries[kFactor] = factor;
-  entries[kGrowthCounter] = 0;
-  write_entry(entry, std::as_bytes(std::span(entries)));
+  formulas::LossScale values = read(entry);
+  values.factor = factor;
+  values.growth_counter = 0;
+  write_entry(entry, std::as_bytes(std::span(&values, 1)));
 }
 
 }  // namespace traingraph

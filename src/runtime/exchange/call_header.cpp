@@ -98,15 +98,16 @@ float weight_of(std::int64_t samples, std::span<const CallHeader> headers) {
   return static_cast<float>(static_cast<double>(samples) / all);
 }
 
-void average(std::span<float> factors, std::span<const CallHeader> headers) {
+void average(std::span<formulas::AccumulationFactors> factors,
+             std::span<const CallHeader> headers) {
   double before = 0, now = 0;
   for (const CallHeader& header : headers) {
     before += static_cast<double>(header.waiting);
     now += static_cast<double>(header.samples);
   }
-  for (std::size_t i = 0; i + 1 < factors.size(); i += 2) {
-    factors[i] = static_cast<float>(before / (before + now));
-    factors[i + 1] = static_cast<float>(now / (before + now));
+  for (formulas::AccumulationFactors& each : factors) {
+    each.keep = static_cast<float>(before / (before + now));
+    each.add = static_cast<float>(now / (before + now));
   }
 }
 

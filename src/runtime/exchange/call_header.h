@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "formulas/run_time_scalars.h"
 #include "runtime/plans/entry_point.h"
 
 namespace traingraph {
@@ -46,7 +47,8 @@ struct HeaderPair {
 float weight_of(std::int64_t samples, std::span<const CallHeader> headers);
 /// Pairs of factors that were chosen by the samples of this process become
 /// those of the samples of all.
-void average(std::span<float> factors, std::span<const CallHeader> headers);
+void average(std::span<formulas::AccumulationFactors> factors,
+             std::span<const CallHeader> headers);
 /// Throws StateError, which names what differs. `graphs`: see CallOrder.
 void require_same(const HeaderPair& headers,
                   const std::vector<std::string>& graphs, const char* call);

@@ -114,7 +114,8 @@ class ExchangePlanner {
     }
     float* const factors = find_hidden(graph_.accumulation);
     if (!factors || out_.weights.empty() || !graph_.is_linkable) return;
-    out_.factors = {factors, 2 * graph_.trainable.size()};
+    out_.factors = {reinterpret_cast<formulas::AccumulationFactors*>(factors),
+                    graph_.trainable.size()};
     hidden_.push_back(program_.assembled.find(graph_.accumulation));
   }
 

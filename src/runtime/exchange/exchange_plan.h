@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "formulas/run_time_scalars.h"
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/operation.h"
 #include "runtime/exchange/shards.h"
@@ -63,7 +64,7 @@ struct ExchangePlan {
   std::vector<float*> weights;
   /// Pairs by which gradients of parameters are added up, where passes that are
   /// averaged have weights.
-  std::span<float> factors;
+  std::span<formulas::AccumulationFactors> factors;
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
   std::vector<BoundStatistics> statistics;

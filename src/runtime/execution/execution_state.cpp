@@ -217,12 +217,11 @@ void ExecutionState::take_numbers() noexcept {
   const Optimizer& optimizer = *hyperparameters.optimizer;
   const std::uint64_t now = hyperparameters.number.now();
   if (now == hyperparameters.number.value) return;
-  float& rate = hyperparameters.values[0];
-  rate = hyperparameters.rule.at(now);
-  hyperparameters.values[1] = optimizer.corrected(rate, now);
-  hyperparameters.values[3] = static_cast<float>(now);
-  std::memcpy(hyperparameters.at, hyperparameters.values.data(),
-              sizeof(hyperparameters.values));
+  formulas::Hyperparameters& values = hyperparameters.values;
+  values.learning_rate = hyperparameters.rule.at(now);
+  values.corrected_rate = optimizer.corrected(values.learning_rate, now);
+  values.time_step = static_cast<float>(now);
+  std::memcpy(hyperparameters.at, &values, sizeof(values));
 }
 
 std::exception_ptr ExecutionState::blocked() noexcept { return blocked_; }
@@ -233,7 +232,7 @@ bool ExecutionState::is_waiting() noexcept {
 }
 
 void ExecutionState::reached(std::size_t mark) {
-  exchange_call.rate = hyperparameters.values[0];
+  exchange_call.rate = hyperparameters.values.learning_rate;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const double transfer =

@@ -4,7 +4,6 @@
 // state is free again when only the pool holds it.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/condition_variable.h"
+#include "formulas/run_time_scalars.h"
 #include "runtime/device/callback_thread.h"
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/exchange.h"
@@ -56,13 +56,13 @@ class ExecutionState final : public Submission, public Computation {
   /// data.
   void prepare_like(DeviceContext& context, const ExecutionState& other,
                     Hidden hidden);
-  /// Of an update that is enqueued, and where its hyperparameters were written,
-  /// with the learning rate first. `optimizer` and `at` outlive the work.
+  /// Of an update that is enqueued, and where its hyperparameters were written.
+  /// `optimizer` and `at` outlive the work.
   struct Hyperparameters {
     Optimizer* optimizer = nullptr;
     StepNumber number = {};
     std::byte* at = nullptr;
-    std::array<float, 4> values = {};
+    formulas::Hyperparameters values = {};
     RateRule rule = {};
     /// A failure gives the number back.
     bool counts = false;

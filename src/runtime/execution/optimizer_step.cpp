@@ -23,11 +23,12 @@ void OptimizerStep::commit(
   hyperparameters.optimizer = optimizer_;
   hyperparameters.number = number;
   hyperparameters.values = {
-      rate, optimizer_->corrected(rate, number.value),
-      optimizer_->applies_gradient_clipping() ? 1.0f : 0.0f,
-      static_cast<float>(number.value)};
+      .learning_rate = rate,
+      .corrected_rate = optimizer_->corrected(rate, number.value),
+      .clips = optimizer_->applies_gradient_clipping() ? 1.0f : 0.0f,
+      .time_step = static_cast<float>(number.value)};
   if (hyperparameters.at)
-    std::memcpy(hyperparameters.at, hyperparameters.values.data(),
+    std::memcpy(hyperparameters.at, &hyperparameters.values,
                 sizeof(hyperparameters.values));
   if (!linked_.ends_step()) return;
   TimeSteps::advance(*optimizer_);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/execution/random_state.h"
 
-#include <array>
+#include <cstddef>
 #include <cstring>
+
+#include "formulas/run_time_scalars.h"
 
 namespace traingraph {
 
@@ -13,13 +15,14 @@ void RandomState::stage(const Call& call, HostWriter& writer,
   if (!draws) return;
   constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   const StepNumber number = steps_.next();
-  const std::array<std::uint64_t, 2> words{seed_ + stream_ * kGolden,
-                                           number.value};
-  std::byte* const room = writer.room_for(tensor_, sizeof(words));
-  if (room) std::memcpy(room, words.data(), sizeof(words));
-  state.drawn = {.steps = &steps_,
-                 .number = number,
-                 .at = room ? room + sizeof(std::uint64_t) : nullptr};
+  const formulas::RandomState values{.seed = seed_ + stream_ * kGolden,
+                                     .step = number.value};
+  std::byte* const room = writer.room_for(tensor_, sizeof(values));
+  if (room) std::memcpy(room, &values, sizeof(values));
+  state.drawn = {
+      .steps = &steps_,
+      .number = number,
+      .at = room ? room + offsetof(formulas::RandomState, step) : nullptr};
 }
 
 void RandomState::commit(

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formulas/run_time_scalars.h"
 #include "runtime/execution/inputs.h"
 #include "runtime/execution/participant.h"
 #include "runtime/plans/linked_parts.h"
@@ -127,10 +128,7 @@ class LinkMember final : public LinkParticipant {
   /// The factors of MergedGraph::accumulators, and what of the link they and
   /// the end of a gradient pass or update concern; null where nothing is
   /// shared.
-  struct Factors {
-    float keep, add;
-  };
-  std::vector<Factors> factors_;
+  std::vector<formulas::AccumulationFactors> factors_;
   std::vector<Contribution*> added_to_;  // by accumulator
   std::vector<bool> adds_;               // by accumulator: more than zeros
   std::vector<Contribution*> used_by_gradient_, used_by_update_;

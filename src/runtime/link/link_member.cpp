@@ -275,7 +275,7 @@ void LinkMember::write_factors(HostWriter& writer, ExecutionState& state,
   }
   for (Contribution* used : used_by_gradient_) state.depend_on(*used);
   writer.write(graph().accumulation, factors_.data(),
-               factors_.size() * sizeof(Factors));
+               factors_.size() * sizeof(factors_[0]));
 }
 
 void LinkMember::write_updated(HostWriter& writer) const {

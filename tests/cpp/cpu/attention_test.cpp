@@ -9,7 +9,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/random.h"
 #include "cpu/cpu_context.h"
 #include "cpu/dropout_words.h"
 #include "graph/program.h"
@@ -138,18 +137,20 @@ TEST(CpuAttention, SkipsWhatMasksHideAndKeepsTheBits) {
 }
 
 TEST(CpuAttention, DrawsTheWordsOfDropout) {
-  const std::uint32_t words[] = {11, 12, 13, 14};
+  const formulas::RandomState state{.seed = 12ull << 32 | 11,
+                                    .step = 14ull << 32 | 13};
   for (const std::int64_t seed : {std::int64_t{0}, std::int64_t{-7}}) {
-    const auto stream = cpu::DropoutStream::of(seed, 1 << 20, words);
+    const auto stream = formulas::dropout_stream(
+        static_cast<std::uint64_t>(seed), 1 << 20, state);
     // The second group goes beyond 32 bits.
     for (const std::uint64_t first :
          {std::uint64_t{40}, (std::uint64_t{1} << 32) - 3}) {
       float kept[4 * cpu::kDropoutBlocks];
       cpu::draw_kept(stream, first, 0.3f, 1.5f, kept);
       for (int i = 0; i < 4 * cpu::kDropoutBlocks; ++i) {
-        const std::uint32_t word = dropout_block(
-            stream.seed, stream.stream, stream.step, first + i / 4)[i % 4];
-        ASSERT_EQ(kept[i], to_unit_float(word) >= 0.3f ? 1.5f : 0) << i;
+        const auto block = formulas::dropout_block(stream, first + i / 4);
+        const float drawn = formulas::to_unit_float(block.words[i % 4]);
+        ASSERT_EQ(kept[i], drawn >= 0.3f ? 1.5f : 0) << i;
       }
     }
   }

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "cpu/ops/update_loops.h"
+#include "ops/update.h"
 #include "traingraph/half_types.h"
 
 namespace traingraph::cpu {
 namespace {
 
 using Floats = std::vector<float>;
-constexpr float kHyperparameters[kNumHyperparameters] = {0.05f, 0.03f, 1, 0};
+constexpr formulas::Hyperparameters kNow{
+    .learning_rate = 0.05f, .corrected_rate = 0.03f, .clips = 1};
 
 /// No multiple of a vector or a tile, and of more than one thread.
 constexpr std::int64_t kSizes[] = {1, 37, kUpdateTile, 3 * kUpdateTile + 5,
@@ -43,13 +45,13 @@ struct State {
   explicit State(std::int64_t n) {
     const Floats values = random_floats(n, 1);
     p.assign(values.begin(), values.end());
-    for (std::size_t i = 0; i < kNumSlots<Step>; ++i) {
+    for (std::size_t i = 0; i < formulas::kMaxUpdateSlots; ++i) {
       slots.push_back(random_floats(n, static_cast<std::uint32_t>(2 + i)));
       for (float& value : slots.back()) value = std::fabs(value) + 1;
     }
   }
   void update(const Step& step, DataType type, const float* gradient) {
-    Slots<Step> at{};
+    Slots at{};
     for (std::size_t i = 0; i < at.size(); ++i) at[i] = slots[i].data();
     update_all(step, static_cast<std::int64_t>(p.size()),
                {reinterpret_cast<std::byte*>(p.data()), type}, {gradient}, at);
@@ -80,11 +82,11 @@ Attrs with_decay(Attrs attrs) {
 }
 
 /// Every step of the attributes, in both types and all sizes.
-template <class Attrs>
-void expect_all(const Attrs& attrs, bool has_momentum) {
-  visit_step(attrs, has_momentum, [&]<class Step>(std::type_identity<Step>) {
-    const float scale = 0.75f;
-    const Step step(attrs, kHyperparameters, &scale);
+template <template <class> class Step>
+void expect_all(const Attributes& attrs, bool has_momentum) {
+  const formulas::UpdateParams params = update_params(attrs, has_momentum);
+  with_step<Step>(params.options, [&]<class Fixed>(std::type_identity<Fixed>) {
+    const Fixed step(params, kNow, /*scale=*/0.75f, {});
     for (const std::int64_t n : kSizes) {
       expect_one_rounding<bfloat16>(step, n);
       expect_one_rounding<float16>(step, n);
@@ -95,19 +97,19 @@ void expect_all(const Attrs& attrs, bool has_momentum) {
 TEST(StoredParameters, Sgd) {
   SgdUpdateAttrs attrs = with_decay(SgdUpdateAttrs{});
   attrs.momentum_scale = 0.75f;
-  expect_all(attrs, /*has_momentum=*/false);
-  expect_all(attrs, /*has_momentum=*/true);
+  expect_all<formulas::SgdStep>(attrs, /*has_momentum=*/false);
+  expect_all<formulas::SgdStep>(attrs, /*has_momentum=*/true);
   attrs.uses_nesterov_momentum = true;
-  expect_all(attrs, /*has_momentum=*/true);
+  expect_all<formulas::SgdStep>(attrs, /*has_momentum=*/true);
 }
 
 TEST(StoredParameters, Adam) {
   AdamUpdateAttrs attrs = with_decay(AdamUpdateAttrs{});
-  expect_all(attrs, /*has_momentum=*/true);
+  expect_all<formulas::AdamStep>(attrs, /*has_momentum=*/true);
   attrs.uses_amsgrad = true;
-  expect_all(attrs, /*has_momentum=*/true);
+  expect_all<formulas::AdamStep>(attrs, /*has_momentum=*/true);
   attrs.decoupled_decay = true;
-  expect_all(attrs, /*has_momentum=*/true);
+  expect_all<formulas::AdamStep>(attrs, /*has_momentum=*/true);
 }
 
 TEST(StoredParameters, Rmsprop) {
@@ -115,8 +117,8 @@ TEST(StoredParameters, Rmsprop) {
   attrs.momentum_scale = 0.5f;
   for (const bool is_centered : {false, true}) {
     attrs.is_centered = is_centered;
-    expect_all(attrs, /*has_momentum=*/false);
-    expect_all(attrs, /*has_momentum=*/true);
+    expect_all<formulas::RmspropStep>(attrs, /*has_momentum=*/false);
+    expect_all<formulas::RmspropStep>(attrs, /*has_momentum=*/true);
   }
 }
 
@@ -125,18 +127,19 @@ template <class T>
 void expect_near_double(double unit_roundoff) {
   constexpr std::int64_t kCount = 1000;
   const AdamUpdateAttrs attrs = with_decay(AdamUpdateAttrs{});
-  using Step = AdamStep<RegularizationType::L2, /*kAmsgrad=*/false>;
+  using Step = formulas::AdamStep<FixedOptions<formulas::kL2>>;
   State<T, Step> state(kCount);
   const State<T, Step> before(kCount);
   const Floats gradient = random_floats(kCount, 9);
-  state.update(Step(attrs, kHyperparameters, nullptr), type_of<T>(),
+  const auto params = update_params(attrs, /*has_momentum=*/true);
+  state.update(Step(params, kNow, /*scale=*/1, {}), type_of<T>(),
                gradient.data());
   for (std::size_t i = 0; i < kCount; ++i) {
     const double p = before.p[i], b1 = attrs.beta1, b2 = attrs.beta2;
     const double g = 0.5 * gradient[i] + 0.125 * p;
     const double m = b1 * before.slots[0][i] + (1 - b1) * g;
     const double v = b2 * before.slots[1][i] + (1 - b2) * g * g;
-    const double exact = p - static_cast<double>(kHyperparameters[1]) * m /
+    const double exact = p - static_cast<double>(kNow.corrected_rate) * m /
                                  (std::sqrt(v) + attrs.epsilon);
     // Terms that cancel are of the size of p and of the step.
     const double floats = 4e-7 * (std::fabs(p) + std::fabs(m));
@@ -152,8 +155,9 @@ TEST(StoredParameters, AdamAgainstDouble) {
 
 // A step that leaves the range is infinite, as it would be in float32.
 TEST(StoredParameters, InfinityAndNaNStayThemselves) {
-  const SgdStep<RegularizationType::None> step(SgdUpdateAttrs{},
-                                               kHyperparameters, nullptr);
+  const formulas::SgdStep<FixedOptions<0>> step(
+      update_params(SgdUpdateAttrs{}, /*has_momentum=*/false), kNow,
+      /*scale=*/1, {});
   std::vector<float16> p{float16(1), float16(65504)};
   const Floats gradient{std::nanf(""), -1e9f};
   update_all(step, 2,

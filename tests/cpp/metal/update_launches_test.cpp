@@ -8,25 +8,30 @@ namespace traingraph::metal {
 namespace {
 
 /// A task that is nothing but a place in a launch.
-UpdateTask plain_task(std::int64_t count, Kernel kernel = Kernel::SgdUpdate,
+UpdateTask plain_task(std::int64_t count, OpKind op = OpKind::SgdUpdate,
                       int buffer = 0) {
   UpdateTask task;
-  task.rule.kernel = kernel;
+  task.rule.op = op;
   task.rule.count = count;
   for (auto& place : task.places) place = {buffer, 0};
   return task;
 }
 
+std::vector<UpdateLaunch> plan(const std::vector<UpdateTask>& tasks) {
+  return plan_updates(tasks, kUpdateLimits);
+}
+
 TEST(UpdateLaunches, TakeAsManyTensorsAsATableHolds) {
-  static_assert(kMaxUpdateTensors == 64);
+  static_assert(kUpdateLimits.num_tensors == 64);
   for (int count : {1, 63, 64, 65, 200}) {
     std::vector<UpdateTask> tasks(count, plain_task(5));
-    const auto launches = plan_updates(tasks);
+    const auto launches = plan(tasks);
     EXPECT_EQ(launches.size(), (count + 63u) / 64);
     std::size_t num_tensors = 0;
     for (const UpdateLaunch& launch : launches) {
-      EXPECT_EQ(launch.params.num_tensors, launch.tensors.size());
-      EXPECT_LE(launch.tensors.size() * sizeof(UpdateTensor), kMaxTableBytes);
+      EXPECT_EQ(launch.call.num_tensors, launch.tensors.size());
+      EXPECT_LE(launch.tensors.size() * sizeof(formulas::UpdateTensor),
+                kMaxTableBytes);
       num_tensors += launch.tensors.size();
     }
     EXPECT_EQ(num_tensors, static_cast<std::size_t>(count));
@@ -36,10 +41,10 @@ TEST(UpdateLaunches, TakeAsManyTensorsAsATableHolds) {
 TEST(UpdateLaunches, AreOfOneRuleAndTheSameBuffers) {
   UpdateTask other_rate = plain_task(5), other_buffer = plain_task(5);
   other_rate.rule.params.lr_scale = 0.5f;
-  other_buffer.places[kSlot1].buffer = 3;
-  const auto launches = plan_updates(
-      std::vector{plain_task(5), other_rate, plain_task(7), other_buffer,
-                  other_rate, plain_task(5, Kernel::AdamUpdate)});
+  other_buffer.places[kUpdateSlots].buffer = 3;
+  const auto launches =
+      plan(std::vector{plain_task(5), other_rate, plain_task(7), other_buffer,
+                       other_rate, plain_task(5, OpKind::AdamUpdate)});
   ASSERT_EQ(launches.size(), 4u);
   EXPECT_EQ(launches[0].tensors.size(), 2u);
   EXPECT_EQ(launches[0].tensors[1].first_chunk, 1u);
@@ -48,22 +53,22 @@ TEST(UpdateLaunches, AreOfOneRuleAndTheSameBuffers) {
 }
 
 TEST(UpdateLaunches, DoSumsBeforeUpdatesReadThem) {
-  const auto launches = plan_updates(
-      std::vector{plain_task(5), plain_task(5, Kernel::AccumulateGradient),
-                  plain_task(5), plain_task(5, Kernel::AccumulateGradient)});
+  const auto launches = plan(
+      std::vector{plain_task(5), plain_task(5, OpKind::AccumulateGradient),
+                  plain_task(5), plain_task(5, OpKind::AccumulateGradient)});
   ASSERT_EQ(launches.size(), 2u);
-  EXPECT_EQ(launches[0].kernel, Kernel::AccumulateGradient);
+  EXPECT_EQ(launches[0].op, OpKind::AccumulateGradient);
   EXPECT_EQ(launches[0].tensors.size(), 2u);
 }
 
 // Positions of threads are 32 bits, whatever there is to update.
 TEST(UpdateLaunches, NumberNoMoreThreadsThanFit) {
   constexpr std::int64_t kMax = std::int64_t{1} << 31;
-  const auto launches = plan_updates(std::vector(10, plain_task(kMax)));
+  const auto launches = plan(std::vector(10, plain_task(kMax)));
   EXPECT_EQ(launches.size(), 3u);
   for (const UpdateLaunch& launch : launches) {
-    EXPECT_LE(launch.num_chunks * kUpdateChunkThreads, kMax);
-    for (const UpdateTensor& tensor : launch.tensors) {
+    EXPECT_LE(launch.num_chunks * formulas::kThreadsPerChunk, kMax);
+    for (const formulas::UpdateTensor& tensor : launch.tensors) {
       EXPECT_EQ(tensor.count, std::uint32_t{1} << 31);
     }
   }
@@ -74,11 +79,11 @@ TEST(UpdateLaunches, NumberNoMoreThreadsThanFit) {
       program.add_value(Role::Input, {{4}}, "hyperparameters");
   program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
                  {p, g, kNoValue, hyperparameters, kNoValue});
-  EXPECT_FALSE(has_update_kernel(program, program.node(0)));
+  EXPECT_FALSE(has_update_launch(program, program.node(0), kUpdateLimits));
 }
 
 TEST(UpdateLaunches, LeaveOutWhatIsEmpty) {
-  EXPECT_TRUE(plan_updates(std::vector{plain_task(0)}).empty());
+  EXPECT_TRUE(plan(std::vector{plain_task(0)}).empty());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "base/random.h"
+#include "formulas/random.h"
 #include "ops/elementwise_parameters.h"
 #include "support/reference_families.h"
 
@@ -288,8 +288,9 @@ RefTensors reference_dropout(const DropoutAttrs& attrs, RefTensors& in) {
   const double scale = 1.0f / (1.0f - attrs.rate);
   RefTensor y = in[0];
   for (std::size_t i = 0; i < y.data.size(); ++i) {
-    const std::uint32_t bits = dropout_block(seed, stream, step, i / 4)[i % 4];
-    y.data[i] = to_unit_float(bits) >= attrs.rate ? y.data[i] * scale : 0;
+    const auto block = formulas::dropout_block({seed, step, stream}, i / 4);
+    const float drawn = formulas::to_unit_float(block.words[i % 4]);
+    y.data[i] = drawn >= attrs.rate ? y.data[i] * scale : 0;
   }
   return {y};
 }

@@ -4,35 +4,37 @@
 
 #include <cstring>
 
+#include "formulas/random.h"
+
 // The shading language's keywords are macros here: nothing else comes after.
 #include <metal_stdlib>
 
 namespace dropout_kernel {
 using namespace ::metal;
-#define TRAINGRAPH_MSL(...) __VA_ARGS__
 #include "metal/kernels/dropout.metal"
-#undef TRAINGRAPH_MSL
 
 namespace {
 
-DropoutParams params_at(const void* buffer) {
-  DropoutParams params;
-  std::memcpy(&params, buffer, sizeof(params));
-  return params;
+const RandomState* state_at(const void* buffer) {
+  return static_cast<const RandomState*>(buffer);
+}
+
+DropoutCall call_at(const void* buffer) {
+  DropoutCall call;
+  std::memcpy(static_cast<void*>(&call), buffer, sizeof(call));
+  return call;
 }
 
 const bool has_mask = emulator::register_kernel(
     "dropout_mask", [](const std::vector<void*>& buffers, unsigned position) {
-      dropout_mask(static_cast<const int*>(buffers[0]),
-                   static_cast<uchar*>(buffers[1]), params_at(buffers[2]),
-                   position);
+      dropout_mask(state_at(buffers[0]), static_cast<uchar*>(buffers[1]),
+                   call_at(buffers[2]), position);
     });
 
 const bool has_dropout = emulator::register_kernel(
     "dropout", [](const std::vector<void*>& buffers, unsigned position) {
-      dropout(static_cast<const int*>(buffers[0]),
-              static_cast<const float*>(buffers[1]),
-              static_cast<float*>(buffers[2]), params_at(buffers[3]), position);
+      dropout(state_at(buffers[0]), static_cast<const float*>(buffers[1]),
+              static_cast<float*>(buffers[2]), call_at(buffers[3]), position);
     });
 
 }  // namespace

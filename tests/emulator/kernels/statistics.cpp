@@ -10,9 +10,7 @@
 
 namespace statistics_kernels {
 using namespace ::metal;
-#define TRAINGRAPH_MSL(...) __VA_ARGS__
 #include "metal/kernels/statistics.metal"
-#undef TRAINGRAPH_MSL
 
 namespace {
 

@@ -4,14 +4,14 @@
 
 #include <cstring>
 
+#include "formulas/update_table.h"
+
 // The shading language's keywords are macros here: nothing else comes after.
 #include <metal_stdlib>
 
 namespace update_kernels {
 using namespace ::metal;
-#define TRAINGRAPH_MSL(...) __VA_ARGS__
 #include "metal/kernels/update.metal"
-#undef TRAINGRAPH_MSL
 
 namespace {
 
@@ -19,43 +19,31 @@ using Buffers = std::vector<void*>;
 
 float* floats(void* buffer) { return static_cast<float*>(buffer); }
 
-UpdateParams params_at(const void* buffer) {
-  UpdateParams params;
-  std::memcpy(&params, buffer, sizeof(params));
-  return params;
+UpdateCall call_at(const void* buffer) {
+  UpdateCall call;
+  std::memcpy(static_cast<void*>(&call), buffer, sizeof(call));
+  return call;
 }
 
 const UpdateTensor* tensors_at(const void* buffer) {
   return static_cast<const UpdateTensor*>(buffer);
 }
 
-const bool has_sgd = emulator::register_kernel(
-    "sgd_update", [](const Buffers& buffers, unsigned position) {
-      sgd_update(floats(buffers[0]), floats(buffers[1]), floats(buffers[2]),
-                 floats(buffers[5]), floats(buffers[6]), params_at(buffers[7]),
-                 tensors_at(buffers[8]), position);
-    });
-
-const bool has_adam = emulator::register_kernel(
-    "adam_update", [](const Buffers& buffers, unsigned position) {
-      adam_update(floats(buffers[0]), floats(buffers[1]), floats(buffers[2]),
-                  floats(buffers[3]), floats(buffers[4]), floats(buffers[5]),
-                  floats(buffers[6]), params_at(buffers[7]),
-                  tensors_at(buffers[8]), position);
-    });
-
-const bool has_rmsprop = emulator::register_kernel(
-    "rmsprop_update", [](const Buffers& buffers, unsigned position) {
-      rmsprop_update(floats(buffers[0]), floats(buffers[1]), floats(buffers[2]),
-                     floats(buffers[3]), floats(buffers[4]), floats(buffers[5]),
-                     floats(buffers[6]), params_at(buffers[7]),
-                     tensors_at(buffers[8]), position);
-    });
+#define UPDATE(Op, name, Step)                                                \
+  const bool has_##name = emulator::register_kernel(                          \
+      #name, [](const Buffers& buffers, unsigned position) {                  \
+        name(floats(buffers[0]), floats(buffers[1]), floats(buffers[2]),      \
+             floats(buffers[3]), floats(buffers[4]), floats(buffers[5]),      \
+             floats(buffers[6]), call_at(buffers[7]), tensors_at(buffers[8]), \
+             position);                                                       \
+      });
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 
 const bool has_sums = emulator::register_kernel(
     "accumulate_gradient", [](const Buffers& buffers, unsigned position) {
       accumulate_gradient(floats(buffers[0]), floats(buffers[1]),
-                          floats(buffers[5]), params_at(buffers[7]),
+                          floats(buffers[5]), call_at(buffers[7]),
                           tensors_at(buffers[8]), position);
     });
 

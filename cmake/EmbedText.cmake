@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# A GPU's compiler gets kernels as text, at run time. `source` may include
+# "<file>.text": a string literal of C++ with the file, which is relative to `root`, and
+# with what it includes in quotes from `root`/src. A change to any of these files
+# configures the build again.
+function(traingraph_embed_texts source root)
+  get_filename_component(root "${root}" ABSOLUTE)
+  set(folder "${CMAKE_BINARY_DIR}/embedded")
+  foreach(file IN LISTS ARGN)
+    traingraph_embed_text("${root}/${file}" "${folder}/${file}.text" "${root}/src")
+  endforeach()
+  set_source_files_properties("${root}/${source}" PROPERTIES
+    INCLUDE_DIRECTORIES "${folder}")
+endfunction()
+
+function(traingraph_embed_text file output folder)
+  file(READ "${file}" text)
+  set(files "${file}")
+  while(text MATCHES "#include \"([^\"\n]+)\"\n")
+    set(line "${CMAKE_MATCH_0}")
+    set(path "${folder}/${CMAKE_MATCH_1}")
+    file(READ "${path}" included)
+    if(included MATCHES "#pragma once\n" AND path IN_LIST files)
+      set(included "")
+    endif()
+    list(APPEND files "${path}")
+    string(REPLACE "#pragma once\n" "" included "${included}")
+    string(FIND "${text}" "${line}" begin)
+    string(LENGTH "${line}" length)
+    math(EXPR end "${begin} + ${length}")
+    string(SUBSTRING "${text}" 0 ${begin} before)
+    string(SUBSTRING "${text}" ${end} -1 after)
+    set(text "${before}${included}${after}")
+  endwhile()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  set(text "R\"text(${text})text\"\n")
+  if(EXISTS "${output}")
+    file(READ "${output}" old)
+  endif()
+  if(NOT text STREQUAL "${old}")
+    file(WRITE "${output}" "${text}")
+  endif()
+endfunction()
