@@ -4,14 +4,14 @@
 #include "cpu/engine/activation.h"
 
 #include "cpu/cblas/gelu.h"
-#include "lowering/fusion_search.h"
-#include "cpu/ops/elementwise_functions.h"
 #include "cpu/ops/elementwise_lowering.h"
+#include "formulas/activation.h"
+#include "lowering/fusion_search.h"
 
 namespace traingraph::cpu {
 namespace {
 
-using namespace functions;
+using namespace formulas::functions;
 using enum ActivationType;
 
 /// Calls use(function) where there is one.

@@ -102,7 +102,9 @@ void finish(const Epilogue& epilogue, std::int64_t rows, std::int64_t columns,
     case Curve::Gelu:
       return run([](float x) { return ExactGelu().value(x); });
     case Curve::GeluTanh:
-      return run([](float x) { return functions::StoredGeluTanh().value(x); });
+      return run([](float x) {
+        return formulas::functions::StoredGeluTanh().value(x);
+      });
   }
 }
 

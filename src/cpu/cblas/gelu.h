@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "cpu/ops/elementwise_functions.h"
+#include "formulas/activation.h"
 
 namespace traingraph::cpu {
 
@@ -37,11 +37,13 @@ inline float exact_erfc(float x) {
 
 struct ExactGelu {
   float value(float x) const {
-    return std::max(x, functions::kGeluEnd) * 0.5f * exact_erfc(-x * kHalfRoot);
+    return std::max(x, formulas::functions::gelu_end()) * 0.5f *
+           exact_erfc(-x * kHalfRoot);
   }
   float slope(float x) const {
     constexpr float kDensity = 0.3989422804014327f;  // 1 / sqrt(2 pi)
-    x = functions::clamp(x, functions::kGeluEnd, -functions::kGeluEnd);
+    const float kEnd = formulas::functions::gelu_end();
+    x = formulas::functions::clamp(x, kEnd, -kEnd);
     return 0.5f * exact_erfc(-x * kHalfRoot) +
            x * kDensity * fast_exp(-0.5f * x * x);
   }

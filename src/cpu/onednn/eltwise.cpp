@@ -6,13 +6,13 @@
 
 #include "cpu/engine/activation.h"
 #include "cpu/instruction_set.h"
-#include "cpu/ops/elementwise_functions.h"
 #include "cpu/ops/elementwise_lowering.h"
+#include "formulas/activation.h"
 
 namespace traingraph::cpu {
 namespace {
 
-using namespace functions;
+using namespace formulas::functions;
 using enum ActivationType;
 using dnnl::algorithm;
 using dnnl::eltwise_backward;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic of one and two operands, and select. oneDNN's binary primitive is
 // slower than a loop on row-major data and knows none of the other functions.
-#include <cmath>
-#include <limits>
-
 #include "cpu/broadcast.h"
 #include "cpu/engine/activation.h"
 #include "cpu/ops/elementwise_lowering.h"
 #include "cpu/ops/elementwise_rows.h"
 #include "cpu/vector_math.h"
+#include "formulas/arithmetic.h"
 
 namespace traingraph::cpu {
 namespace {
 
+namespace arithmetic = formulas::arithmetic;
 using enum ArithmeticOperation;
 
 template <class F>
@@ -55,48 +54,48 @@ template <class Use>
 void with_unary(ArithmeticOperation operation, Use use) {
   switch (operation) {
     case Floor:
-      return use([](float x) { return fast_floor(x); });
-    case Round:  // ties to even
-      return use([](float x) { return fast_round(x); });
+      return use(arithmetic::Floor());
+    case Round:
+      return use(arithmetic::Round());
     case Ceil:
-      return use([](float x) { return fast_ceil(x); });
+      return use(arithmetic::Ceil());
     case Sqrt:
-      return use([](float x) { return std::sqrt(x); });
+      return use(arithmetic::Sqrt());
     case Rsqrt:
-      return use([](float x) { return 1 / std::sqrt(x); });
+      return use(arithmetic::Rsqrt());
     case Sin:
-      return use([](float x) { return std::sin(x); });
+      return use(arithmetic::Sin());
     case Cos:
-      return use([](float x) { return std::cos(x); });
+      return use(arithmetic::Cos());
     case Tan:
-      return use([](float x) { return std::tan(x); });
+      return use(arithmetic::Tan());
     case Asin:
-      return use([](float x) { return std::asin(x); });
+      return use(arithmetic::Asin());
     case Acos:
-      return use([](float x) { return std::acos(x); });
+      return use(arithmetic::Acos());
     case Atan:
-      return use([](float x) { return std::atan(x); });
+      return use(arithmetic::Atan());
     case Sinh:
-      return use([](float x) { return std::sinh(x); });
+      return use(arithmetic::Sinh());
     case Cosh:
-      return use([](float x) { return std::cosh(x); });
+      return use(arithmetic::Cosh());
     case Tanh:
-      return use([](float x) { return std::tanh(x); });
+      return use(arithmetic::Tanh());
     case Asinh:
-      return use([](float x) { return std::asinh(x); });
+      return use(arithmetic::Asinh());
     case Acosh:
-      return use([](float x) { return std::acosh(x); });
+      return use(arithmetic::Acosh());
     case Atanh:
-      return use([](float x) { return std::atanh(x); });
+      return use(arithmetic::Atanh());
     case Exp:  // oneDNN makes infinity of NaN
-      return use([](float x) { return fast_exp(x); });
+      return use(arithmetic::Exp());
     case Exp2:
-      return use([](float x) { return std::exp2(x); });
+      return use(arithmetic::Exp2());
     case Log:
       // oneDNN's is off by up to 4e-6, which near x = 1 is most of the result.
-      return use([](float x) { return std::log(x); });
+      return use(arithmetic::Log());
     case Log2:
-      return use([](float x) { return std::log2(x); });
+      return use(arithmetic::Log2());
     default:
       throw InternalError(ErrorInfo{.op = "unary",
                                     .what = "the operation takes two operands",
@@ -109,29 +108,23 @@ template <class Use>
 void with_binary(ArithmeticOperation operation, Use use) {
   switch (operation) {
     case Add:
-      return use([](float x, float y) { return x + y; }, kCheapGrain);
+      return use(arithmetic::Add(), kCheapGrain);
     case Subtract:
-      return use([](float x, float y) { return x - y; }, kCheapGrain);
+      return use(arithmetic::Subtract(), kCheapGrain);
     case Multiply:
-      return use([](float x, float y) { return x * y; }, kCheapGrain);
+      return use(arithmetic::Multiply(), kCheapGrain);
     case Divide:
-      return use([](float x, float y) { return x / y; }, kCheapGrain);
+      return use(arithmetic::Divide(), kCheapGrain);
     case Pow:
-      return use([](float x, float y) { return std::pow(x, y); }, kCostlyGrain);
+      return use(arithmetic::Pow(), kCostlyGrain);
     case MultiplyNoNaN:
-      return use([](float x, float y) { return y == 0 ? 0 : x * y; },
-                 kCheapGrain);
+      return use(arithmetic::MultiplyNoNaN(), kCheapGrain);
     case DivideNoNaN:
-      return use([](float x, float y) { return y == 0 ? 0 : x / y; },
-                 kCheapGrain);
-    case Min:  // a NaN wins, as in NumPy
-      return use(
-          [](float x, float y) { return x <= y || std::isnan(x) ? x : y; },
-          kCheapGrain);
+      return use(arithmetic::DivideNoNaN(), kCheapGrain);
+    case Min:
+      return use(arithmetic::Min(), kCheapGrain);
     case Max:
-      return use(
-          [](float x, float y) { return x >= y || std::isnan(x) ? x : y; },
-          kCheapGrain);
+      return use(arithmetic::Max(), kCheapGrain);
     default:
       throw InternalError(ErrorInfo{.op = "binary",
                                     .what = "the operation takes one operand",

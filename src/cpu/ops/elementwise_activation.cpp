@@ -2,14 +2,14 @@
 // The activation family and its gradients: the engine's code where it has some,
 // else plain loops.
 #include "cpu/engine/activation.h"
-#include "cpu/ops/elementwise_functions.h"
 #include "cpu/ops/elementwise_lowering.h"
 #include "cpu/ops/elementwise_rows.h"
+#include "formulas/activation.h"
 
 namespace traingraph::cpu {
 namespace {
 
-using namespace functions;
+using namespace formulas::functions;
 using enum ActivationType;
 
 /// Calls use(function, grain) with the function that `attrs` names.
@@ -81,7 +81,7 @@ void with_stored_function(const ActivationAttrs& attrs, Use use) {
     case GELUTanh:
       return use(StoredGeluTanh{}, kCostlyGrain);
     case Tanh:
-      return use(StoredTanh{{attrs.a, attrs.b}}, kCostlyGrain);
+      return use(StoredTanh{attrs.a, attrs.b}, kCostlyGrain);
     default:
       return with_function(attrs, use);
   }

@@ -6,10 +6,12 @@
 #include "base/convert.h"
 #include "cpu/broadcast.h"
 #include "cpu/ops/elementwise_lowering.h"
+#include "formulas/arithmetic.h"
 
 namespace traingraph::cpu {
 namespace {
 
+namespace arithmetic = formulas::arithmetic;
 using enum ComparisonOperation;
 using Boolean = std::uint8_t;
 
@@ -35,27 +37,27 @@ void lower_comparison_of(UnitBuilder& unit) {
   const auto lower = [&](auto f) { lower_comparison<T>(unit, f); };
   switch (unit.attrs<CompareAttrs>().operation) {
     case Equal:
-      return lower([](T x, T y) { return x == y; });
+      return lower(arithmetic::Equal());
     case NotEqual:
-      return lower([](T x, T y) { return x != y; });
+      return lower(arithmetic::NotEqual());
     case Less:
-      return lower([](T x, T y) { return x < y; });
+      return lower(arithmetic::Less());
     case Greater:
-      return lower([](T x, T y) { return x > y; });
+      return lower(arithmetic::Greater());
     case LessOrEqual:
-      return lower([](T x, T y) { return x <= y; });
+      return lower(arithmetic::LessOrEqual());
     case GreaterOrEqual:
-      return lower([](T x, T y) { return x >= y; });
+      return lower(arithmetic::GreaterOrEqual());
     case LogicalAND:
-      return lower([](T x, T y) { return (x != 0) & (y != 0); });
+      return lower(arithmetic::LogicalAND());
     case LogicalOR:
-      return lower([](T x, T y) { return (x != 0) | (y != 0); });
+      return lower(arithmetic::LogicalOR());
     case LogicalNAND:
-      return lower([](T x, T y) { return !((x != 0) & (y != 0)); });
+      return lower(arithmetic::LogicalNAND());
     case LogicalNOR:
-      return lower([](T x, T y) { return !((x != 0) | (y != 0)); });
+      return lower(arithmetic::LogicalNOR());
     case LogicalXOR:
-      return lower([](T x, T y) { return (x != 0) != (y != 0); });
+      return lower(arithmetic::LogicalXOR());
     case LogicalNOT:
       throw UnsupportedError(ErrorInfo{.op = "compare",
                                        .node = unit.node().name,

@@ -1,115 +1,36 @@
 // SPDX-License-Identifier: MIT
-// Losses of one element of the prediction and one label: formulas as value and
-// slope (derivative by the prediction), and one pass over blocks.
+// Losses of one element of the prediction and one label (formulas/loss.h) in
+// one pass over blocks.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
 #include "cpu/ops/loss_args.h"
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
+#include "formulas/loss.h"
 
 namespace traingraph::cpu {
-// Each formula is made from the attributes, then asked for y (prediction) and t
-// (label).
-struct MeanAbsoluteError {
-  explicit MeanAbsoluteError(const LossAttrs&) {}
-  float value(float y, float t) const { return std::fabs(y - t); }
-  float slope(float y, float t) const {
-    return static_cast<float>(y > t) - static_cast<float>(y < t);
-  }
-};
-
-struct MeanSquaredError {
-  explicit MeanSquaredError(const LossAttrs&) {}
-  float value(float y, float t) const { return (y - t) * (y - t); }
-  float slope(float y, float t) const { return 2 * (y - t); }
-};
-
-struct SigmoidCrossEntropy {
-  explicit SigmoidCrossEntropy(const LossAttrs& attrs)
-      : keep(1 - attrs.label_smoothing), add(attrs.label_smoothing / 2) {}
-  float value(float y, float t) const {
-    const float smooth = t * keep + add;
-    const float rest = fast_log1p_unit(fast_exp(-std::fabs(y)));
-    return (y > 0 ? y : 0) - y * smooth + rest;
-  }
-  float slope(float y, float t) const {
-    const float e = fast_exp(-std::fabs(y));  // never overflows
-    return (y >= 0 ? 1 : e) / (1 + e) - (t * keep + add);
-  }
-  float keep, add;
-};
-
-struct Hinge {
-  explicit Hinge(const LossAttrs&) {}
-  float value(float y, float t) const {
-    const float margin = 1 - (2 * t - 1) * y;
-    return margin < 0 ? 0 : margin;
-  }
-  float slope(float y, float t) const {
-    const float sign = 2 * t - 1;
-    return 1 - sign * y > 0 ? -sign : 0;
-  }
-};
-
-struct Huber {
-  explicit Huber(const LossAttrs& attrs) : delta(attrs.delta) {}
-  float value(float y, float t) const {
-    const float a = std::fabs(y - t);
-    return a <= delta ? 0.5f * a * a : delta * (a - 0.5f * delta);
-  }
-  float slope(float y, float t) const {
-    const float d = y - t;
-    return d > delta ? delta : d < -delta ? -delta : d;
-  }
-  float delta;
-};
-
-/// A side without label adds nothing, even where its logarithm is infinite.
-struct Log {
-  explicit Log(const LossAttrs& attrs) : epsilon(attrs.epsilon) {}
-  float value(float y, float t) const {
-    const float hit = t * std::log(y + epsilon);
-    const float miss = (1 - t) * std::log1p(epsilon - y);
-    return -(t == 0 ? 0 : hit) - (t == 1 ? 0 : miss);
-  }
-  float slope(float y, float t) const {
-    const float hit = t / (y + epsilon);
-    const float miss = (1 - t) / (1 - y + epsilon);
-    return (t == 1 ? 0 : miss) - (t == 0 ? 0 : hit);
-  }
-  float epsilon;
-};
-
-/// What has no share of the labels adds nothing.
-struct KullbackLeiblerDivergence {
-  explicit KullbackLeiblerDivergence(const LossAttrs&) {}
-  float value(float y, float t) const {
-    return t == 0 ? 0 : t * (std::log(t) - y);
-  }
-  float slope(float, float t) const { return -t; }
-};
 
 /// Calls f with the formula of an element-wise loss.
 template <class F>
 void with_formula(const LossAttrs& attrs, F&& f) {
+  namespace losses = formulas::losses;
   switch (attrs.type) {
     case LossType::MeanAbsoluteError:
-      return f(MeanAbsoluteError(attrs));
+      return f(losses::MeanAbsoluteError());
     case LossType::MeanSquaredError:
-      return f(MeanSquaredError(attrs));
+      return f(losses::MeanSquaredError());
     case LossType::SigmoidCrossEntropy:
-      return f(SigmoidCrossEntropy(attrs));
+      return f(losses::SigmoidCrossEntropy{1 - attrs.label_smoothing,
+                                           attrs.label_smoothing / 2});
     case LossType::Hinge:
-      return f(Hinge(attrs));
+      return f(losses::Hinge());
     case LossType::Huber:
-      return f(Huber(attrs));
+      return f(losses::Huber{attrs.delta});
     case LossType::Log:
-      return f(Log(attrs));
+      return f(losses::Log{attrs.epsilon});
     case LossType::KullbackLeiblerDivergence:
-      return f(KullbackLeiblerDivergence(attrs));
+      return f(losses::KullbackLeiblerDivergence());
     case LossType::SoftmaxCrossEntropy:
     case LossType::CategoricalCrossEntropy:
     case LossType::CosineDistance:

@@ -2,25 +2,23 @@
 // The functions of the activation family and their slopes, of one float each.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
+#include "formulas/fast_math.h"
+#include "formulas/portable.h"
 
-#include "cpu/vector_math.h"
+namespace traingraph {
+namespace formulas {
+namespace functions {
 
-namespace traingraph::cpu::functions {
-
-// std::min and std::max let loops vectorise, unlike fmin and fmax, and a NaN in
-// the first argument wins.
+/// A NaN stays one.
 inline float clamp(float x, float low, float high) {
-  return std::min(std::max(x, low), high);
+  return minimum(maximum(x, low), high);
 }
 inline float sigmoid(float x) {
-  const float e = fast_exp(-std::fabs(x));  // never overflows
+  const float e = fast_exp(-fabs(x));  // never overflows
   return (x >= 0 ? 1 : e) / (1 + e);
 }
 inline float softplus(float x) {
-  return std::max(x, 0.0f) + fast_log1p_unit(fast_exp(-std::fabs(x)));
+  return maximum(x, 0.0f) + fast_log1p_unit(fast_exp(-fabs(x)));
 }
 
 // Each: value(x), slope(x). At a kink the slope is PyTorch's.
@@ -48,21 +46,21 @@ struct HardSigmoidMap {
 };
 struct ScaledTanh {
   float a, b;
-  float value(float x) const { return a * std::tanh(b * x); }
+  float value(float x) const { return a * tanh(b * x); }
   float slope(float x) const {  // 1 - tanh^2 would cancel
-    const float e = fast_exp(-2 * std::fabs(b * x)), d = 1 + e;
+    const float e = fast_exp(-2 * fabs(b * x)), d = 1 + e;
     return a * b * (4 * e / (d * d));
   }
 };
 struct SigmoidMap {
   float value(float x) const { return sigmoid(x); }
   float slope(float x) const {  // y (1 - y) would cancel
-    const float e = fast_exp(-std::fabs(x)), d = 1 + e;
+    const float e = fast_exp(-fabs(x)), d = 1 + e;
     return e / (d * d);
   }
 };
 struct AbsoluteValue {
-  float value(float x) const { return std::fabs(x); }
+  float value(float x) const { return fabs(x); }
   float slope(float x) const { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 };
 struct ScaledSoftPlus {
@@ -71,15 +69,15 @@ struct ScaledSoftPlus {
   float slope(float x) const { return a * b * sigmoid(b * x); }
 };
 struct SoftSignMap {
-  float value(float x) const { return x / (1 + std::fabs(x)); }
+  float value(float x) const { return x / (1 + fabs(x)); }
   float slope(float x) const {
-    const float d = 1 + std::fabs(x);
+    const float d = 1 + fabs(x);
     return 1 / (d * d);
   }
 };
 struct ReluN {
   float a, b;
-  float value(float x) const { return std::min(leaky(x, a), b); }
+  float value(float x) const { return minimum(leaky(x, a), b); }
   float slope(float x) const {
     const float y = leaky(x, a);
     return y >= b ? 0 : x > 0 ? 1 : a;
@@ -99,8 +97,8 @@ struct ScaledElu {
 };
 struct HardShrinkMap {
   float a;
-  float value(float x) const { return std::fabs(x) > a ? x : 0; }
-  float slope(float x) const { return std::fabs(x) > a ? 1 : 0; }
+  float value(float x) const { return fabs(x) > a ? x : 0; }
+  float slope(float x) const { return fabs(x) > a ? 1 : 0; }
 };
 struct SoftShrinkMap {
   float a;
@@ -120,10 +118,10 @@ struct TanhShrinkMap {
     p = p * square + 1.33333333e-1f;
     p = p * square - 3.33333333e-1f;
     const float series = -p * square * x;
-    return square < 0.25f ? series : x - std::tanh(x);
+    return square < 0.25f ? series : x - tanh(x);
   }
   float slope(float x) const {
-    const float t = std::tanh(x);
+    const float t = tanh(x);
     return t * t;
   }
 };
@@ -139,72 +137,85 @@ struct HardSwishMap {
   }
 };
 /// Below this GELU is 0, also in the limit, where x * 0 would be NaN.
-inline constexpr float kGeluEnd = -16;
+inline float gelu_end() { return -16; }
+#if !defined(__METAL_VERSION__)  // it has no erfc
 struct GeluMap {
   float value(float x) const {
-    constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
-    return std::max(x, kGeluEnd) * 0.5f * std::erfc(-x * kScale);
+    const float kScale = 0.70710678118654752f;  // 1 / sqrt(2)
+    return maximum(x, gelu_end()) * 0.5f * erfc(-x * kScale);
   }
   float slope(float x) const {
-    constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
-    constexpr float kDensity = 0.3989422804014327f;  // 1 / sqrt(2 pi)
-    x = clamp(x, kGeluEnd, -kGeluEnd);
-    return 0.5f * std::erfc(-x * kScale) +
-           x * kDensity * fast_exp(-0.5f * x * x);
+    const float kScale = 0.70710678118654752f;   // 1 / sqrt(2)
+    const float kDensity = 0.3989422804014327f;  // 1 / sqrt(2 pi)
+    x = clamp(x, gelu_end(), -gelu_end());
+    return 0.5f * erfc(-x * kScale) + x * kDensity * fast_exp(-0.5f * x * x);
   }
 };
+#endif
+/// u of GELU's approximation (1 + tanh u) x / 2, and its slope.
+struct GeluInner {
+  float scale, cubic;
+};
+inline GeluInner gelu_inner() {
+  const float kScale = 0.7978845608028654f;  // sqrt(2 / pi)
+  return {kScale, kScale * 0.044715f};
+}
 struct GeluTanhMap {
-  static constexpr float kScale = 0.7978845608028654f;  // sqrt(2 / pi)
-  static constexpr float kCubic = kScale * 0.044715f;
   float value(float x) const {
-    const float inner = x * (kScale + kCubic * x * x);
-    return std::max(x, kGeluEnd) * 0.5f * (1 + std::tanh(inner));
+    const GeluInner k = gelu_inner();
+    const float inner = x * (k.scale + k.cubic * x * x);
+    return maximum(x, gelu_end()) * 0.5f * (1 + tanh(inner));
   }
   float slope(float x) const {
-    x = clamp(x, kGeluEnd, -kGeluEnd);
+    const GeluInner k = gelu_inner();
+    x = clamp(x, gelu_end(), -gelu_end());
     const float square = x * x;
-    const float t = std::tanh(x * (kScale + kCubic * square));
+    const float t = tanh(x * (k.scale + k.cubic * square));
     return 0.5f * (1 + t) +
-           0.5f * x * (1 - t * t) * (kScale + 3 * kCubic * square);
+           0.5f * x * (1 - t * t) * (k.scale + 3 * k.cubic * square);
   }
 };
 // GELU, and tanh, for results of 16 bits, in functions that vectorise.
 struct StoredGelu {
-  static constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
   float value(float x) const {
-    return std::max(x, kGeluEnd) * 0.5f * fast_erfc(-x * kScale);
+    const float kScale = 0.70710678118654752f;  // 1 / sqrt(2)
+    return maximum(x, gelu_end()) * 0.5f * fast_erfc(-x * kScale);
   }
   float slope(float x) const {
-    constexpr float kDensity = 0.3989422804014327f;  // 1 / sqrt(2 pi)
-    x = clamp(x, kGeluEnd, -kGeluEnd);
+    const float kScale = 0.70710678118654752f;
+    const float kDensity = 0.3989422804014327f;  // 1 / sqrt(2 pi)
+    x = clamp(x, gelu_end(), -gelu_end());
     return 0.5f * fast_erfc(-x * kScale) +
            x * kDensity * fast_exp(-0.5f * x * x);
   }
 };
 struct StoredGeluTanh {
-  static constexpr float kScale = GeluTanhMap::kScale;
-  static constexpr float kCubic = GeluTanhMap::kCubic;
   // (1 + tanh u) / 2 is the sigmoid of 2 u.
   float value(float x) const {
-    return std::max(x, kGeluEnd) * sigmoid(2 * x * (kScale + kCubic * x * x));
+    const GeluInner k = gelu_inner();
+    return maximum(x, gelu_end()) *
+           sigmoid(2 * x * (k.scale + k.cubic * x * x));
   }
   float slope(float x) const {
-    x = clamp(x, kGeluEnd, -kGeluEnd);
-    const float square = x * x, u = x * (kScale + kCubic * square);
+    const GeluInner k = gelu_inner();
+    x = clamp(x, gelu_end(), -gelu_end());
+    const float square = x * x, u = x * (k.scale + k.cubic * square);
     const float s = sigmoid(2 * u);
-    return s + 2 * x * s * sigmoid(-2 * u) * (kScale + 3 * kCubic * square);
+    return s + 2 * x * s * sigmoid(-2 * u) * (k.scale + 3 * k.cubic * square);
   }
 };
-struct StoredTanh : ScaledTanh {
+struct StoredTanh {
+  float a, b;
   float value(float x) const { return a * fast_tanh(b * x); }
+  float slope(float x) const { return ScaledTanh{a, b}.slope(x); }
 };
 /// Below this e^x is 0 in float32, and with it SiLU and Mish, also in the
 /// limit, where x * 0 would be NaN.
-inline constexpr float kSigmoidEnd = -104;
+inline float sigmoid_end() { return -104; }
 struct SiluMap {
-  float value(float x) const { return std::max(x, kSigmoidEnd) * sigmoid(x); }
+  float value(float x) const { return maximum(x, sigmoid_end()) * sigmoid(x); }
   float slope(float x) const {
-    x = clamp(x, kSigmoidEnd, -kSigmoidEnd);
+    x = clamp(x, sigmoid_end(), -sigmoid_end());
     // s (1 + x (1 - s)), with 1 - s as the other side's sigmoid.
     return sigmoid(x) * (1 + x * sigmoid(-x));
   }
@@ -212,14 +223,14 @@ struct SiluMap {
 struct MishMap {
   /// tanh(ln(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2).
   static float factor(float x) {
-    const float e = fast_exp(std::min(x, 20.0f));  // 1 beyond
+    const float e = fast_exp(minimum(x, 20.0f));  // 1 beyond
     const float n = e * (e + 2);
     return n / (n + 2);
   }
-  float value(float x) const { return std::max(x, kSigmoidEnd) * factor(x); }
+  float value(float x) const { return maximum(x, sigmoid_end()) * factor(x); }
   float slope(float x) const {
-    x = clamp(x, kSigmoidEnd, -kSigmoidEnd);
-    const float e = fast_exp(std::min(x, 20.0f));
+    x = clamp(x, sigmoid_end(), -sigmoid_end());
+    const float e = fast_exp(minimum(x, 20.0f));
     const float d = e * (e + 2) + 2;
     // 1 - tanh^2 = 4 (e + 1)^2 / d^2; the slope of ln(1 + e^x) is e / (1 + e).
     return factor(x) + x * (4 * e * (e + 1) / d / d);
@@ -231,4 +242,6 @@ struct ClampMap {
   float slope(float x) const { return x >= a && x <= b ? 1 : 0; }
 };
 
-}  // namespace traingraph::cpu::functions
+}  // namespace functions
+}  // namespace formulas
+}  // namespace traingraph
