@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "layers/optimizer_kinds.h"
 #include "layers/time_steps.h"
 #include "layers/validate.h"
 #include "traingraph/error.h"
@@ -337,4 +338,39 @@ std::unique_ptr<Optimizer> RMSProp::clone() const {
 }
 
 }  // namespace optimizers
+
+std::span<const OptimizerKind> optimizer_kinds() {
+  using namespace optimizers;
+  static const OptimizerKind kinds[] = {
+      {"sgd", typeid(SGD), OpKind::SgdUpdate,
+       [](const OptimizerDescriptor& d,
+          const Attributes& attrs) -> OptimizerPtr {
+         const auto& a = std::get<SgdUpdateAttrs>(attrs);
+         return std::make_shared<SGD>(d, a.momentum_scale,
+                                      a.uses_nesterov_momentum);
+       }},
+      {"adam", typeid(Adam), OpKind::AdamUpdate,
+       [](const OptimizerDescriptor& d,
+          const Attributes& attrs) -> OptimizerPtr {
+         const auto& a = std::get<AdamUpdateAttrs>(attrs);
+         return std::make_shared<Adam>(d, a.beta1, a.beta2, a.epsilon,
+                                       a.uses_amsgrad);
+       }},
+      {"adamw", typeid(AdamW), OpKind::AdamUpdate,
+       [](const OptimizerDescriptor& d,
+          const Attributes& attrs) -> OptimizerPtr {
+         const auto& a = std::get<AdamUpdateAttrs>(attrs);
+         return std::make_shared<AdamW>(d, a.beta1, a.beta2, a.epsilon,
+                                        a.uses_amsgrad);
+       }},
+      {"rmsprop", typeid(RMSProp), OpKind::RmspropUpdate,
+       [](const OptimizerDescriptor& d,
+          const Attributes& attrs) -> OptimizerPtr {
+         const auto& a = std::get<RmspropUpdateAttrs>(attrs);
+         return std::make_shared<RMSProp>(d, a.momentum_scale, a.alpha,
+                                          a.epsilon, a.is_centered);
+       }},
+  };
+  return kinds;
+}
 }  // namespace traingraph

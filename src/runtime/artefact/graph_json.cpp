@@ -10,6 +10,7 @@
 #include "ops/registry.h"
 #include "runtime/artefact/op_versions.h"
 #include "runtime/artefact/stored_fields.h"
+#include "runtime/artefact/stored_optimizer.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -84,16 +85,7 @@ void read_optimizer(const Json& from, StoredOptimizer& optimizer) {
   reader("name", optimizer.name);
   reader("descriptor", optimizer.descriptor);
   reader.later("schedule", optimizer.schedule);
-  const std::string& name = optimizer.name;
-  if (name == "sgd") {
-    optimizer.attributes = SgdUpdateAttrs{};
-  } else if (name == "adam" || name == "adamw") {
-    optimizer.attributes = AdamUpdateAttrs{};
-  } else if (name == "rmsprop") {
-    optimizer.attributes = RmspropUpdateAttrs{};
-  } else {
-    throw std::runtime_error("there is no optimizer \"" + name + "\"");
-  }
+  optimizer.attributes = op_def(find_kind(optimizer.name).op).default_attrs;
   read_attributes(from.at("attributes"), optimizer.attributes);
 }
 

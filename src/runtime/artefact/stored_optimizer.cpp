@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/artefact/stored_optimizer.h"
 
+#include <algorithm>
+#include <stdexcept>
 #include <typeinfo>
 
 #include "traingraph/error.h"
@@ -8,12 +10,10 @@
 namespace traingraph {
 namespace {
 
-using namespace optimizers;
-
 bool is_ours(const Optimizer& optimizer) {
-  const auto& type = typeid(optimizer);
-  return type == typeid(SGD) || type == typeid(Adam) || type == typeid(AdamW) ||
-         type == typeid(RMSProp);
+  return std::ranges::any_of(optimizer_kinds(), [&](const auto& kind) {
+    return kind.type == typeid(optimizer);
+  });
 }
 
 Schedule piece(const Schedule::Piece& p) {
@@ -46,25 +46,6 @@ std::optional<Schedule> make_schedule(
                                   .expected = schedule.to_string()});
 }
 
-std::shared_ptr<Optimizer> make(const StoredOptimizer& stored) {
-  const OptimizerDescriptor& d = stored.descriptor;
-  if (const auto* sgd = std::get_if<SgdUpdateAttrs>(&stored.attributes)) {
-    return std::make_shared<SGD>(d, sgd->momentum_scale,
-                                 sgd->uses_nesterov_momentum);
-  }
-  if (const auto* a = std::get_if<AdamUpdateAttrs>(&stored.attributes)) {
-    if (stored.name == "adamw") {
-      return std::make_shared<AdamW>(d, a->beta1, a->beta2, a->epsilon,
-                                     a->uses_amsgrad);
-    }
-    return std::make_shared<Adam>(d, a->beta1, a->beta2, a->epsilon,
-                                  a->uses_amsgrad);
-  }
-  const auto& r = std::get<RmspropUpdateAttrs>(stored.attributes);
-  return std::make_shared<RMSProp>(d, r.momentum_scale, r.alpha, r.epsilon,
-                                   r.is_centered);
-}
-
 }  // namespace
 
 StoredOptimizer store_optimizer(const Optimizer& optimizer) {
@@ -84,8 +65,16 @@ StoredOptimizer store_optimizer(const Optimizer& optimizer) {
   return stored;
 }
 
+const OptimizerKind& find_kind(const std::string& name) {
+  const auto found =
+      std::ranges::find(optimizer_kinds(), name, &OptimizerKind::name);
+  if (found != optimizer_kinds().end()) return *found;
+  throw std::runtime_error("there is no optimizer \"" + name + "\"");
+}
+
 OptimizerPtr make_optimizer(const StoredOptimizer& stored) {
-  OptimizerPtr optimizer = make(stored);
+  OptimizerPtr optimizer =
+      find_kind(stored.name).make(stored.descriptor, stored.attributes);
   if (optimizer->attributes() != stored.attributes) {
     throw InvalidArgument(
         ErrorInfo{.op = stored.name,

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The library's own optimizers, to be made again from what is stored of them.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <typeinfo>
+
+#include "traingraph/optimizers.h"
+
+namespace traingraph {
+
+struct OptimizerKind {
+  std::string_view name;
+  const std::type_info& type;
+  OpKind op;  // whose attributes it has
+  OptimizerPtr (*make)(const OptimizerDescriptor&, const Attributes&);
+};
+
+std::span<const OptimizerKind> optimizer_kinds();
+
+}  // namespace traingraph
