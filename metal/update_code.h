@@ -25,7 +25,7 @@ class UpdateCode final : public EngineCode {
     std::size_t written_bytes = 0;  // 0: it is only read
   };
   struct Update {
-    UpdateRule rule;
+    UpdateSpec spec;
     std::array<Input, kNumUpdateBuffers> inputs;
   };
 

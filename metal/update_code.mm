@@ -16,9 +16,9 @@ UpdateCode::UpdateCode(const GpuDevice& device, const Program& program,
     const InPlaceUpdate& in_place = unit.in_place[u];
     const Node& node = program.node(in_place.node);
     Update& update = updates_.emplace_back();
-    update.rule = update_rule(program, node);
+    update.spec = update_spec(program, node);
     for (int b = 0; b < kNumUpdateBuffers; ++b) {
-      const int input = update.rule.inputs[b];
+      const int input = update.spec.inputs[b];
       if (input < 0) continue;
       const auto& [value, first] = in_place.inputs[input];
       update.inputs[b] = {
@@ -39,7 +39,7 @@ class UpdateCode::Bound final : public BoundCode {
     std::vector<UpdateTask> tasks;
     for (const Update& update : code.updates_) {
       UpdateTask& task = tasks.emplace_back();
-      task.rule = update.rule;
+      task.spec = update.spec;
       for (int b = 0; b < kNumUpdateBuffers; ++b) {
         const Input& input = update.inputs[b];
         if (input.arg < 0) continue;

@@ -43,7 +43,7 @@ UpdateTensor tensor_of(const UpdateTask& task, std::int64_t first_chunk) {
       .hyperparameters = element(places[kUpdateHyperparameters]),
       .scale = element(places[kUpdateScale]),
       .first_chunk = static_cast<std::uint32_t>(first_chunk),
-      .count = static_cast<std::uint32_t>(task.rule.count)};
+      .count = static_cast<std::uint32_t>(task.spec.count)};
   for (int s = 0; s < formulas::kMaxUpdateSlots; ++s) {
     tensor.slots[s] = element(places[kUpdateSlots + s]);
   }
@@ -52,12 +52,12 @@ UpdateTensor tensor_of(const UpdateTask& task, std::int64_t first_chunk) {
 
 std::int64_t num_chunks(const UpdateTask& task) {
   constexpr std::int64_t kChunk = formulas::kElementsPerChunk;
-  return (task.rule.count + kChunk - 1) / kChunk;
+  return (task.spec.count + kChunk - 1) / kChunk;
 }
 
 UpdateLaunch empty_launch(const UpdateTask& task) {
-  UpdateLaunch launch{.op = task.rule.op,
-                      .call = {task.rule.params, 0},
+  UpdateLaunch launch{.op = task.spec.op,
+                      .call = {task.spec.params, 0},
                       .tensors = {},
                       .buffers = {}};
   for (int i = 0; i < kNumUpdateBuffers; ++i) {
@@ -122,13 +122,13 @@ bool has_update_launch(const Program& program, const Node& node,
              limits.num_chunks * formulas::kThreadsPerChunk;
 }
 
-UpdateRule update_rule(const Program& program, const Node& node) {
-  UpdateRule rule;
-  rule.op = node.op->kind;
-  rule.count = program.shape(node.inputs[0]).num_elements();
-  rule.inputs = update_inputs(node);
-  if (is_optimizer_update(rule.op)) rule.params = update_params(node);
-  return rule;
+UpdateSpec update_spec(const Program& program, const Node& node) {
+  UpdateSpec spec;
+  spec.op = node.op->kind;
+  spec.count = program.shape(node.inputs[0]).num_elements();
+  spec.inputs = update_inputs(node);
+  if (is_optimizer_update(spec.op)) spec.params = update_params(node);
+  return spec;
 }
 
 std::vector<UpdateLaunch> plan_updates(std::span<const UpdateTask> tasks,
@@ -136,8 +136,8 @@ std::vector<UpdateLaunch> plan_updates(std::span<const UpdateTask> tasks,
   std::vector<UpdateLaunch> launches;
   for (bool accumulates : {true, false}) {
     for (const UpdateTask& task : tasks) {
-      const bool is_sum = task.rule.op == OpKind::AccumulateGradient;
-      if (is_sum != accumulates || task.rule.count == 0) continue;
+      const bool is_sum = task.spec.op == OpKind::AccumulateGradient;
+      if (is_sum != accumulates || task.spec.count == 0) continue;
       auto to = std::ranges::find_if(launches, [&](const UpdateLaunch& launch) {
         return takes(launch, task, limits);
       });

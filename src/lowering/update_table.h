@@ -46,21 +46,21 @@ bool has_update_launch(const Program& program, const Node& node,
                        const UpdateLimits& limits);
 
 /// A node that one computes.
-struct UpdateRule {
+struct UpdateSpec {
   OpKind op = OpKind::SgdUpdate;
   formulas::UpdateParams params{};
   std::array<int, kNumUpdateBuffers> inputs{};
   std::int64_t count = 0;  // of elements
 };
-UpdateRule update_rule(const Program& program, const Node& node);
+UpdateSpec update_spec(const Program& program, const Node& node);
 
-/// A rule with memory. Buffers are numbers, whatever they stand for; -1: none.
+/// Such a node with memory. Buffers are numbers, whatever they stand for; -1: none.
 struct UpdateTask {
   struct Place {
     int buffer = -1;
     std::size_t offset = 0;  // in bytes
   };
-  UpdateRule rule;
+  UpdateSpec spec;
   std::array<Place, kNumUpdateBuffers> places;
 };
 
