@@ -2,6 +2,7 @@
 // OpInfo: the rows of ops.inc as data, for bindings and documentation.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@ namespace traingraph {
 
 struct OpInput {
   std::string_view name;
+  std::uint32_t types = 0;   // that it may have: bits of 1 << DataType
   bool is_optional = false;  // Graph::op takes an empty Tensor for it
   bool is_variadic = false;  // the last input: one or more tensors
   bool is_mutated = false;   // the op writes it

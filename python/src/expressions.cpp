@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Operators and methods of Tensor that add nodes to its graph, by the functions
-// of traingraph/expressions.h. Here Python's numbers and arrays become
-// operands.
+// of traingraph/expressions.h.
 #include "traingraph/expressions.h"
 
-#include <cstdlib>
 #include <optional>
 
 #include "arrays.h"
 #include "calls.h"
+#include "constants.h"
 
 namespace traingraph::python {
 namespace {
 
-/// The other side of an operator.
-using Other =
-    Named<"traingraph._core.Tensor | float | numpy.typing.NDArray[typing.Any]">;
 /// A Tensor, or NotImplemented: then Python asks the other object.
 using Result = Named<"traingraph._core.Tensor">;
 using Integers = py::Args<Named<"collections.abc.Sequence[int] | int">>;
@@ -24,69 +20,6 @@ using Key = Named<"typing.Any">;
 using Binary = Tensor (*)(const Operand&, const Operand&);
 using Unary = Tensor (*)(const Tensor&);
 using AxesReduction = Tensor (*)(const Tensor&, const Shape&, bool);
-
-// Operands.
-
-/// Floats, and integers that a double holds.
-std::optional<double> to_number(py::handle value) {
-  if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
-  if (!PyLong_Check(value.ptr())) return std::nullopt;
-  int overflow = 0;
-  const long long integer =
-      PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-  constexpr long long kMax = 1LL << 53;
-  if (overflow != 0 || std::llabs(integer) > kMax) return std::nullopt;
-  return static_cast<double>(integer);
-}
-
-bool is_array(py::handle value) {
-  return py::isinstance<py::array>(value) || py::hasattr(value, "__dlpack__") ||
-         py::hasattr(value, "__array__");
-}
-
-/// A number in an array without axes, or in a scalar of NumPy.
-py::object without_array(py::handle value) {
-  const bool is_number =
-      is_array(value) && py::hasattr(value, "item") &&
-      py::getattr(value, "ndim", py::none()).equal(py::int_(0));
-  if (is_number) return value.attr("item")();
-  return py::reinterpret_borrow<py::object>(value);
-}
-
-/// What an array beside a tensor of `type` becomes.
-DataType constant_type(py::handle value, DataType type) {
-  if (type != DataType::Boolean) return type;
-  const bool is_boolean =
-      py::isinstance<py::array>(value) &&
-      py::reinterpret_borrow<py::array>(value).dtype().kind() == 'b';
-  return is_boolean ? DataType::Boolean : DataType::Float32;
-}
-
-Tensor to_constant(py::handle value, DataType type, const Context& context) {
-  const py::array array = converted(value, type, context);
-  const TensorData data = read_only_data(array, context);
-  TensorDescriptor descriptor = *data.descriptor;
-  if (descriptor.shape.empty()) descriptor.shape = {1};
-  const TensorData bytes(static_cast<const void*>(data.bytes), data.length);
-  return without_gil(
-      [&] { return Tensor(descriptor, bytes, "constant", std::nullopt); });
-}
-
-/// Empty for what is neither a tensor, nor a number, nor an array.
-std::optional<Operand> to_operand(py::handle other, DataType type,
-                                  const Context& context) {
-  if (py::isinstance<Tensor>(other)) return Operand(other.cast<Tensor>());
-  if (PyBool_Check(other.ptr())) {
-    refuse(context, "True and False are no operands",
-           "a Tensor, a number or an array", describe(other),
-           "== and != ask about handles; h.equal(y) and h.not_equal(y) compare "
-           "elements.");
-  }
-  const py::object value = without_array(other);
-  if (const auto number = to_number(value)) return Operand(*number);
-  if (!PyLong_Check(value.ptr()) && !is_array(value)) return std::nullopt;
-  return Operand(to_constant(value, constant_type(value, type), context));
-}
 
 // Operators.
 
@@ -135,7 +68,8 @@ void bind_operator(Handle<Tensor>& tensor, const Operator& row,
                    bool is_reflected) {
   tensor.def(
       is_reflected ? row.reflected : row.method,
-      [row, is_reflected](const Tensor& self, const Other& other) -> Result {
+      [row, is_reflected](const Tensor& self,
+                          const TensorOrNumber& other) -> Result {
         const auto operand =
             to_operand(other, self.data_type(), {row.op, name_of(self)});
         const bool is_refused =
@@ -158,8 +92,6 @@ void bind_operators(Handle<Tensor>& tensor) {
     bind_operator(tensor, row, /*is_reflected=*/false);
     if (row.reflected) bind_operator(tensor, row, /*is_reflected=*/true);
   }
-  // NumPy's arrays ask for it, and leave operators to the tensor.
-  tensor.attr("__array_priority__") = 1000.0;
 }
 
 /// equal() and not_equal() have no operator.
@@ -167,7 +99,7 @@ void bind_equality(Handle<Tensor>& tensor, const char* name, Binary function,
                    const char* doc) {
   tensor.def(
       name,
-      [name, function](const Tensor& self, const Other& other) {
+      [name, function](const Tensor& self, const TensorOrNumber& other) {
         const Context context{name, name_of(self)};
         const auto operand = to_operand(other, self.data_type(), context);
         if (!operand) {

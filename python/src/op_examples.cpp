@@ -40,9 +40,8 @@ constexpr OpExample kOpExamples[] = {
     (8, 10)
 )pbdoc"},
     {"select", R"pbdoc(
-    >>> x, zero = tg.Tensor((8, 10)), tg.Tensor((1,), data=[0.0])
-    >>> is_padding = tg.Tensor((8, 10), "bool")
-    >>> g.ops.select(is_padding, zero, x).shape
+    >>> x, is_padding = tg.Tensor((8, 10)), tg.Tensor((8, 10), "bool")
+    >>> g.ops.select(is_padding, 0.0, x).shape
     (8, 10)
 )pbdoc"},
     {"cast", R"pbdoc(

@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "calls.h"
 #include "casters.h"
+#include "constants.h"
 #include "docstrings.h"
 #include "op_docs.h"
 
@@ -23,15 +24,6 @@ namespace {
                                   .expected = std::move(expected),
                                   .got = std::move(got),
                                   .hint = std::move(hint)});
-}
-
-Tensor to_input(const OpInfo& op, std::string_view name, py::handle source) {
-  if (source.is_none()) return {};
-  if (py::isinstance<Tensor>(source)) return source.cast<Tensor>();
-  fail(op, "input \"" + std::string(name) + "\" is no tensor",
-       "traingraph.Tensor", describe(source),
-       "Graphs are made of tensors: traingraph.Tensor(x.shape, data=x) is a "
-       "constant.");
 }
 
 bool is_variadic(const OpInfo& op) {
@@ -50,19 +42,21 @@ py::tuple spread(const OpInfo& op, const py::args& args) {
        "Options are passed by their names.");
 }
 
-/// Inputs by position or by name; the names are taken out of `keywords`.
-std::vector<Tensor> take_inputs(const OpInfo& op, const py::tuple& args,
-                                py::dict& keywords) {
-  std::vector<Tensor> inputs(op.inputs.size());
-  if (args.size() > inputs.size() && !is_variadic(op)) {
-    fail(op, "too many inputs", "at most " + std::to_string(inputs.size()),
+const OpInput& input_of(const OpInfo& op, std::size_t i) {
+  return op.inputs[std::min(i, op.inputs.size() - 1)];
+}
+
+/// Inputs by position or by name, with None for those that are not given; the
+/// names are taken out of `keywords`.
+std::vector<py::object> take_inputs(const OpInfo& op, const py::tuple& args,
+                                    py::dict& keywords) {
+  if (args.size() > op.inputs.size() && !is_variadic(op)) {
+    fail(op, "too many inputs", "at most " + std::to_string(op.inputs.size()),
          std::to_string(args.size()), "Options are passed by their names.");
   }
-  inputs.resize(std::max(inputs.size(), args.size()));
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::size_t row = std::min(i, op.inputs.size() - 1);
-    inputs[i] = to_input(op, op.inputs[row].name, args[i]);
-  }
+  std::vector<py::object> inputs(std::max(op.inputs.size(), args.size()),
+                                 py::none());
+  for (std::size_t i = 0; i < args.size(); ++i) inputs[i] = args[i];
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const py::str name(op.inputs[i].name);
     if (!keywords.contains(name)) continue;
@@ -70,8 +64,40 @@ std::vector<Tensor> take_inputs(const OpInfo& op, const py::tuple& args,
       fail(op, "an input is given twice", "one value", name.cast<std::string>(),
            "Pass it by its place or by its name.");
     }
-    const py::object value = keywords.attr("pop")(name);
-    inputs[i] = to_input(op, op.inputs[i].name, value);
+    inputs[i] = keywords.attr("pop")(name);
+  }
+  return inputs;
+}
+
+Tensor to_tensor(const OpInfo& op, const OpInput& input, py::handle value,
+                 std::optional<DataType> beside) {
+  const Context context{op.name.data(), std::string(input.name)};
+  const bool is_constant = !value.is_none() && !py::isinstance<Tensor>(value);
+  if (is_constant && input.is_mutated) {
+    refuse(context, "the op writes this input, which is no constant then",
+           "a Tensor", describe(value),
+           "Make one: traingraph.Tensor(x.shape, data=x).");
+  }
+  return to_input(value, beside, input.types, context);
+}
+
+/// Numbers and arrays become constants of the type that tensors have of which
+/// the op takes the same types.
+std::vector<Tensor> to_tensors(const OpInfo& op,
+                               const std::vector<py::object>& given) {
+  require_tensor(given, {op.name.data()});
+  const auto beside = [&](const OpInput& input) -> std::optional<DataType> {
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const bool is_alike = py::isinstance<Tensor>(given[i]) &&
+                            input_of(op, i).types == input.types;
+      if (is_alike) return given[i].cast<const Tensor&>().data_type();
+    }
+    return std::nullopt;
+  };
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const OpInput& input = input_of(op, i);
+    inputs.push_back(to_tensor(op, input, given[i], beside(input)));
   }
   return inputs;
 }
@@ -101,7 +127,8 @@ py::object call(const OpInfo& op, Graph graph, const py::args& args,
   const std::string name(to_utf8(name_given, op.name.data()));
   const py::str phase_name(keywords.attr("pop")("phase", "forward"));
   const Phase phase = to_phase(op, phase_name);
-  std::vector<Tensor> inputs = take_inputs(op, spread(op, args), keywords);
+  std::vector<Tensor> inputs =
+      to_tensors(op, take_inputs(op, spread(op, args), keywords));
   Attributes attributes = op.default_attributes;
   set_attributes(attributes, keywords, std::string(op.name));
   return to_result(op, without_gil([&] {
@@ -119,6 +146,9 @@ std::string result_type(const OpInfo& op) {
   return op.results.size() == 1 ? text : "tuple[" + text + "]";
 }
 
+constexpr const char* kOrConstant =
+    " | float | numpy.typing.NDArray[typing.Any]";
+
 /// "softmax(self, x: Tensor, *, axis: int = 1, name: str = '') -> Tensor".
 std::string signature(const OpInfo& op) {
   std::string text = std::string(op.name) + "(self: traingraph._core.Ops";
@@ -131,8 +161,11 @@ std::string signature(const OpInfo& op) {
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const OpInput& input = op.inputs[i];
     ends_with_star = input.is_variadic;
+    const bool takes_constant =
+        !input.is_mutated && (op.inputs.size() > 1 || input.is_variadic);
     text += std::string(", ") + (input.is_variadic ? "*" : "") +
             std::string(input.name) + ": traingraph._core.Tensor" +
+            (takes_constant ? kOrConstant : "") +
             (input.is_optional ? " | None" : "") +
             (i >= num_required ? " = None" : "");
   }
@@ -174,7 +207,8 @@ constexpr const char* kSplitDoc = R"pbdoc(
 constexpr const char* kOpsDoc = R"pbdoc(
     The ops of a graph, which adds a node for each call.
 
-    Inputs are tensors, by place or by name; options have names. Graph.ops gives it.
+    Inputs are tensors, by place or by name; options have names. A number or an array of
+    NumPy is a constant, of the type of the tensors that it goes with. Graph.ops gives it.
 
     Example:
         >>> graph, x = tg.Graph(), tg.Tensor((8, 10))

@@ -9,14 +9,11 @@
 
 #include "bindings.h"
 #include "casters.h"
+#include "constants.h"
 #include "docstrings.h"
 
 namespace traingraph::python {
 namespace {
-
-using Optional = std::optional<Tensor>;
-
-Tensor or_empty(const Optional& tensor) { return tensor.value_or(Tensor()); }
 
 /// An input that may be None.
 template <class Inputs>
@@ -30,6 +27,20 @@ template <std::size_t N>
 using Names = std::array<std::string_view, N>;
 template <class Type, std::size_t>
 using Each = Type;
+
+constexpr std::uint32_t kFloats = 1u << static_cast<int>(DataType::Float32) |
+                                  1u << static_cast<int>(DataType::BFloat16) |
+                                  1u << static_cast<int>(DataType::Float16);
+
+/// That of the first tensor.
+std::optional<DataType> type_among(std::span<const py::object> values) {
+  for (const py::object& each : values) {
+    if (py::isinstance<Tensor>(each)) {
+      return each.cast<const Tensor&>().data_type();
+    }
+  }
+  return std::nullopt;
+}
 
 // With T steps, N samples, I features, H units, G gates (GRU 3, LSTM 4, single
 // gate 1) and D directions.
@@ -85,19 +96,27 @@ void bind_op(Handle<Ops>& ops, const char* name, const Names<R>& required,
                         std::index_sequence<n...>) {
     ops.def(
         name,
-        [call, table](const Ops& self, Each<const Tensor&, r>... tensors,
-                      Each<const Optional&, f>... gradients,
-                      Each<const Optional&, n>... inputs,
-                      const Descriptor& descriptor, const std::string& name) {
+        [=](const Ops& self, Each<const TensorOrNumber&, r>... tensors,
+            Each<const TensorOrNumberOrNone&, f>... gradients,
+            Each<const TensorOrNumberOrNone&, n>... inputs,
+            const Descriptor& descriptor, const std::string& node) {
+          const py::object required_inputs[] = {tensors...};
+          require_tensor(required_inputs, {name});
+          const auto type = type_among(required_inputs);
+          const auto taken = [&](py::handle value, std::string_view argument) {
+            return to_input(value, type, kFloats,
+                            {name, std::string(argument)});
+          };
+          const std::array<Tensor, R + F> all{
+              taken(tensors, required[r])...,
+              taken(gradients, from_future[f])...};
+          Inputs given;
+          ((given.*table[n].member = taken(inputs, table[n].name)), ...);
           return without_gil([&] {
-            Inputs given;
-            ((given.*table[n].member = or_empty(inputs)), ...);
-            const std::array<Tensor, R + F> all{tensors...,
-                                                or_empty(gradients)...};
-            return call(Graph(self.graph), all, given, descriptor, name);
+            return call(Graph(self.graph), all, given, descriptor, node);
           });
         },
-        py::arg(required[r].data())...,
+        py::arg(required[r].data()).none(false)...,
         (py::arg(from_future[f].data()) = py::none())...,
         (py::arg(table[n].name) = py::none())..., py::kw_only(),
         py::arg_v("descriptor", Descriptor(), "..."), py::arg("name") = "",

@@ -29,6 +29,7 @@ std::vector<OpInfo> op_infos() {
                 .attributes = document_attributes(def.default_attrs)};
     for (const InputDef& input : def.inputs) {
       info.inputs.push_back({.name = input.name,
+                             .types = input.types,
                              .is_optional = input.is_optional,
                              .is_variadic = input.is_variadic,
                              .is_mutated = input.is_mutated});
