@@ -30,7 +30,7 @@ import numpy as np
 from . import _core
 from ._make_error import make_error
 from ._value_types import describe
-from .errors import CallError, DTypeError, Error, InvalidArgument, StateError
+from .errors import CallError, DTypeError, Error, InvalidArgument
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -174,50 +174,6 @@ def typed(
             return values.view(target)
         values = _upcast(values)
     return values if dtype is None else values.astype(dtype, copy=False)
-
-
-#: What asks for no values.
-_OF_SHAPES = (np.shape, np.ndim, np.size)
-
-
-def _values_for(function: Any, tensor: Any) -> Any:
-    try:
-        return np.asarray(tensor)
-    except StateError as error:
-        raise make_error(
-            InvalidArgument,
-            "NumPy computes on values, which this tensor has not",
-            op=f"numpy.{function.__name__}",
-            node=tensor.name,
-            expected="a tensor with data",
-            got="a place for data",
-            hint="Methods and operators of results add nodes to their graph, as in "
-            "h.mean(axis=1), and so does graph.ops.",
-        ) from error
-
-
-def numpy_function(
-    self: object,  # noqa: ARG001 - NumPy's protocol
-    function: Any,
-    types: Any,  # noqa: ARG001
-    args: Any,
-    keywords: dict[str, Any],
-) -> Any:
-    """``Tensor.__array_function__``: NumPy's functions compute on tensors' values. They
-    would call methods of the same names otherwise, which add nodes to a graph."""
-
-    def values_of(value: Any) -> Any:
-        if isinstance(value, _core.Tensor):
-            if function in _OF_SHAPES:
-                return np.broadcast_to(np.float32(0), value.shape)
-            return _values_for(function, value)
-        if isinstance(value, tuple):
-            return tuple(map(values_of, value))
-        return list(map(values_of, value)) if isinstance(value, list) else value
-
-    return function(
-        *map(values_of, args), **{k: values_of(v) for k, v in keywords.items()}
-    )
 
 
 def _bits(array: NDArray[Any]) -> NDArray[np.uint16]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._conversion import numpy_function
+from ._numpy import numpy_function, numpy_ufunc
 from ._repr import defaults_of, is_default
 
 __all__ = ["install"]
@@ -108,3 +108,4 @@ def install() -> None:
     schedule.__reduce__ = _reduce_schedule
     tensor: Any = _core.Tensor
     tensor.__array_function__ = numpy_function
+    tensor.__array_ufunc__ = numpy_ufunc

@@ -199,3 +199,53 @@ def test_equality_is_of_handles_and_says_so() -> None:
     for wrong in (lambda: h * (h != other), lambda: h + True, lambda: (h == other) * h):
         with pytest.raises(tg.InvalidArgument, match="no operands"):
             wrong()
+
+
+@pytest.mark.parametrize(
+    ("function", "instead"),
+    {
+        np.exp: "x.exp()",
+        np.tanh: "x.tanh()",
+        np.abs: "abs(x)",
+        np.sin: 'graph.ops.unary(x, operation="sin")',
+        np.arcsinh: 'graph.ops.unary(x, operation="asinh")',
+        np.rint: 'graph.ops.unary(x, operation="round")',
+        np.isnan: "graph.ops",
+        np.mean: "x.mean(axis=1)",
+        np.transpose: "x.transpose(...)",
+        np.split: "graph.ops.split(...)",
+    }.items(),
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_functions_of_numpy_say_what_to_write(function: Any, instead: str) -> None:
+    h, graph = result()
+    before = graph.summarized_dot_description
+    for x in (h, tg.Tensor((2, 3), name="relu")):
+        arguments = (x, 3) if function is np.split else (x,)
+        with pytest.raises(tg.InvalidArgument, match="NumPy computes on values") as e:
+            function(*arguments)
+        assert e.value.op == f"numpy.{function.__name__}"
+        assert e.value.node == "relu"
+        assert instead in e.value.hint
+    assert graph.summarized_dot_description == before
+
+
+def test_functions_of_two_operands_say_what_to_write() -> None:
+    h, _graph = result()
+    for call, instead in (
+        (lambda: np.maximum(h, 0), 'binary(x, y, operation="max")'),
+        (lambda: np.add(h, 1), "x + y"),
+        (lambda: np.equal(h, h), "x.equal(y)"),
+        (lambda: np.where(h, 1, 0), "graph.ops.select"),
+        (lambda: np.concatenate([h, h]), "graph.ops.concatenate"),
+        (lambda: np.add.reduce(h), "x + y"),
+        (lambda: np.add.outer(ROW, h), "x + y"),
+    ):
+        with pytest.raises(tg.InvalidArgument, match="NumPy computes on") as caught:
+            call()
+        assert instead in caught.value.hint
+    array = ROW.copy()
+    with pytest.raises(tg.InvalidArgument, match="NumPy computes on"):
+        array += h
+    with pytest.raises(tg.InvalidArgument, match="compares elements"):
+        ROW == h  # noqa: B015, SIM300

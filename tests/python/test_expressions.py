@@ -265,6 +265,8 @@ def test_numpy_leaves_operators_to_tensors() -> None:
     for f in (operator.lt, operator.le, operator.gt, operator.ge):
         assert f(ROW, h).data_type is tg.DataType.boolean
     assert isinstance(ROW**h, tg.Tensor)
+    assert isinstance(np.array(2) * h, tg.Tensor)
+    assert isinstance(np.multiply(ROW, h), tg.Tensor)
     assert isinstance(np.ones((4, 2), F32) @ h, tg.Tensor)
 
 
@@ -310,6 +312,8 @@ def test_parameters_are_operands() -> None:
 def test_values_of_parameters_stay_within_reach() -> None:
     weights = tg.layers.FullyConnected(3, 2).weights
     np.testing.assert_array_equal(np.abs(weights), abs(weights.numpy()))
+    np.testing.assert_array_equal(np.add(weights, weights), 2 * weights.numpy())
+    np.testing.assert_array_equal(np.multiply(weights, 2), 2 * weights.numpy())
     assert np.array_equal(weights, weights.numpy())
 
 
