@@ -68,6 +68,16 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
     return dtype == BITS or dtype.type.__name__ == "bfloat16"
 
 
+def _of_columns(frame: Any) -> NDArray[Any] | None:
+    """Of a data frame of numbers whose columns have no common type with NumPy, such as
+    truth values beside floats."""
+    count = len(getattr(frame, "columns", ()))
+    at = getattr(frame, "iloc", frame)
+    columns = [np.asarray(at[:, i]) for i in range(count)]
+    are_numbers = count > 0 and all(each.dtype.kind in NUMBERS for each in columns)
+    return np.column_stack(columns) if are_numbers else None
+
+
 def array_of(source: object, op: str, node: str) -> NDArray[Any]:
     """What NumPy makes of a list, a number, a data frame or another buffer."""
     try:
@@ -84,6 +94,9 @@ def array_of(source: object, op: str, node: str) -> NDArray[Any]:
             got=f"{describe(source)} ({error})",
             hint="Rows of a list must be equally long.",
         ) from error
+    if array.dtype.kind == "O" and hasattr(source, "columns"):
+        columns = _of_columns(source)
+        array = array if columns is None else columns
     if array.dtype.kind in NUMBERS or hasattr(source, "__array__"):
         return array
     if is_bfloat16(array.dtype):  # a list of such numbers

@@ -79,6 +79,33 @@ def test_a_frame_of_features_is_one_array(frames: Any) -> None:
         np.testing.assert_array_equal(fitted.state_dict()[name], values)
 
 
+def test_columns_of_several_types_are_numbers(frames: Any) -> None:
+    """As get_dummies() makes them: truth values beside floats and integers."""
+    training = make(columns=False)
+    points = {
+        "a": POINTS[:, 0].astype(np.float64),
+        "b": POINTS[:, 1] > 0,
+        "c": np.arange(COUNT) % 3,
+    }
+    plain = np.column_stack(list(points.values())).astype(np.float32)
+    labels = {"y": np.arange(COUNT) % 2 == 0, "z": TARGETS}
+    features, label = frames.DataFrame(points), frames.DataFrame(labels)
+    expected = tg.evaluate(training, (plain, TARGETS[:, None]))
+    assert tg.evaluate(training, (features, label[["z"]])) == expected
+    tg.fit(training, (features, label["y"]), epochs=1, progress=False)
+    frame = frames.DataFrame({**points, **labels})
+    features = frame[["a", "b", "c"]]
+    predicted: Any = tg.predict(training, features)
+    np.testing.assert_array_equal(predicted["sum"], tg.predict(training, plain)["sum"])
+    tensor = tg.Tensor((COUNT, 3), data=features)
+    np.testing.assert_array_equal(tensor.numpy(), plain)
+    counts = tg.Tensor((COUNT, 2), "int32", data=frame[["b", "c"]])
+    np.testing.assert_array_equal(counts.numpy(), plain[:, 1:])
+    wrong = frames.DataFrame({"a": [1.0], "b": [True], "c": ["x"]})
+    with pytest.raises(tg.DTypeError, match="data type is not supported"):
+        tg.predict(training, wrong)
+
+
 def test_columns_of_text_are_told(frames: Any) -> None:
     training = make(columns=True)
     data = frames.DataFrame({"a": ["x"], "b": [1.0], "c": [1.0], "y": [1.0]})
