@@ -43,6 +43,8 @@ class Problem(NamedTuple):
     node: str = ""
     hint: str = ""
     kind: type[Error] = CallError
+    place: int = 0
+    """Of the argument that has another type; the form that got furthest is told."""
 
 
 class Call(NamedTuple):
@@ -82,9 +84,9 @@ class Call(NamedTuple):
             if name in self.kwargs:
                 came = f"{describe(value)} by its place and {describe(given[name])} by its name"
                 return Problem(3, "the argument is given twice", "it once", came, name)
-        for p in form:
+        for place, p in enumerate(form):
             if p.name in given and not fits(p.annotation, given[p.name]):
-                return _wrong_value(p, given[p.name])
+                return _wrong_value(p, given[p.name])._replace(place=place)
         for p in form:
             if p.default is p.empty and p.name not in given:
                 what, hint = "an argument is missing", f"Pass {p.name}=."
@@ -103,9 +105,11 @@ class Call(NamedTuple):
         if len(problems) < len(forms):
             return self.fits_no(forms)
         rank = min(each.rank for each in problems)
-        *_, last = (each for each in problems if each.rank == rank)
+        place = max(each.place for each in problems if each.rank == rank)
+        *_, last = (p for p in problems if (p.rank, p.place) == (rank, place))
         # Several forms may want several types of the same value.
-        same = [p for p in problems if (p.rank, p.got) == (rank, last.got)]
+        alike = (rank, place, last.got)
+        same = [p for p in problems if (p.rank, p.place, p.got) == alike]
         expected = " or ".join(dict.fromkeys(p.expected for p in same))
         hint = next((p.hint for p in same if p.hint), "")
         return last._replace(expected=expected, hint=hint)
@@ -168,6 +172,8 @@ def _hint(parameter: inspect.Parameter, value: object) -> str:
     types = dict(types_of(parameter.annotation))
     if isinstance(value, type) and "traingraph._core." in parameter.annotation:
         return f"Make one: {value.__name__}(...)."
+    if fits("Tensor", value) and "bool" in types:
+        return "Several sources are one list: node(layer, [x, lengths])."
     if "Mapping" in types and isinstance(value, (list, tuple)):
         return f'Pass names too: {parameter.name}={{"x": x}}.'
     if fits(parameter.annotation, [value]):
@@ -181,7 +187,7 @@ def _hint(parameter: inspect.Parameter, value: object) -> str:
 
 
 def _error(op: str, problem: Problem) -> Error:
-    _, what, expected, came, node, hint, kind = problem
+    _, what, expected, came, node, hint, kind, _ = problem
     return make_error(
         kind, what, op=op, node=node, expected=expected, got=came, hint=hint
     )
