@@ -82,7 +82,8 @@ def signatures_of(doc: str | None) -> list[inspect.Signature]:
 
 def _merged(forms: list[dict[str, str]]) -> dict[str, str]:
     """Takes every call that fits one form: what not all of them have may be left
-    out, and what only shorter ones have is passed by its name."""
+    out, without a value that says so, and what only shorter ones have is passed by
+    its name."""
     longest = max(forms, key=len)
     merged = dict(longest)
     others = {name: form[name] for form in forms for name in form if name not in merged}
@@ -95,7 +96,7 @@ def _merged(forms: list[dict[str, str]]) -> dict[str, str]:
         elif "=" in text:
             is_optional = True
         elif is_optional or not all(name in form for form in forms):
-            merged[name] = f"{name}=None"
+            merged[name] = f"{name}=..."
             is_optional = True
     return merged
 

@@ -5,6 +5,7 @@ keywords by."""
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -72,7 +73,7 @@ def test_signatures_have_the_names_of_the_documentation() -> None:
     [
         (tg.optimizers.Adam, (), {}),
         (tg.optimizers.Adam, (0.1,), {"gradient_clip_max": 2.0}),
-        (tg.optimizers.Adam, (), {"descriptor": None}),
+        (tg.optimizers.Adam, (), {"descriptor": tg.optimizers.OptimizerDescriptor()}),
         (tg.layers.FullyConnected, (2, 3), {"uses_biases": False}),
         (tg.layers.FullyConnected, (), {"weights": None}),
         (tg.ops.Ops.softmax, (None, None), {"axis": 2, "name": "s"}),
@@ -94,3 +95,30 @@ def test_defaults_are_values() -> None:
     assert tg.ops.Ops.softmax.__doc__.startswith(
         "softmax(\n    self: Ops,\n    x: Tensor,"
     )
+
+
+def test_none_is_a_default_only_where_it_may_be_passed() -> None:
+    wrong = []
+    for name, member in ALL.items():
+        doc = (member.__init__ if isinstance(member, type) else member).__doc__ or ""
+        if ") -> " not in doc:
+            continue  # of Python
+        annotations: dict[str, str] = {}
+        for form in signatures_of(doc):
+            for p in form.parameters.values():
+                annotations[p.name] = annotations.get(p.name, "") + str(p.annotation)
+        wrong += [
+            f"{name} {p.name}"
+            for p in inspect.signature(member).parameters.values()
+            if p.default is None
+            and not {"None", "Any", "ArrayLike"} & set(_words(annotations[p.name]))
+        ]
+    assert wrong == []
+    parameters = inspect.signature(tg.optimizers.Adam).parameters
+    assert parameters["descriptor"].default is ...
+    with pytest.raises(tg.CallError, match="got None"):
+        tg.optimizers.Adam(descriptor=None)
+
+
+def _words(annotation: str) -> list[str]:
+    return re.findall(r"\w+", annotation)
