@@ -132,7 +132,8 @@ void bind_memory(py::module_& m) {
 void warn_of_notes(const CompiledGraph& self) {
   const auto notes = without_gil([&] { return self.notes(); });
   for (const std::string& note : notes) {
-    if (PyErr_WarnEx(PyExc_RuntimeWarning, note.c_str(), 1) != 0) {
+    const py::str text(note);  // a name may have a NUL
+    if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%U", text.ptr()) != 0) {
       throw py::error_already_set();
     }
   }

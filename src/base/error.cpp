@@ -22,6 +22,19 @@ bool ends_sentence(const std::string& text) {
          text.back() == '?';
 }
 
+/// what() ends at the first NUL, which a name may have.
+std::string without_nul(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    if (c == '\0') {
+      shown += "\\0";
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
+
 std::string message(const ErrorInfo& info) {
   std::string text = subject(info) + info.what;
   if (!info.expected.empty() || !info.got.empty()) text += ": ";
@@ -31,7 +44,7 @@ std::string message(const ErrorInfo& info) {
   if (!ends_sentence(text)) text += ".";
   if (!info.hint.empty()) text += " " + info.hint;
   if (!ends_sentence(text)) text += ".";
-  return text;
+  return without_nul(text);
 }
 
 ErrorInfo with_report_request(ErrorInfo info) {

@@ -345,6 +345,18 @@ def test_text_that_is_no_utf8() -> None:
             call()
 
 
+def test_a_nul_in_a_name_does_not_cut_messages() -> None:
+    x, y = tg.Tensor((2, 3), name="a\0b"), tg.Tensor((2, 4), name="y")
+    with pytest.raises(tg.InvalidArgument, match=r"a\\0b float32 .* graph\.node") as e:
+        x + y
+    assert "\0" not in str(e.value)
+    graph = tg.Graph()
+    layer = tg.layers.FullyConnected(4, 2, name="\0fc")
+    with pytest.raises(tg.ShapeError, match=r'"\\0fc"\].*expected') as caught:
+        graph.node(layer, x)
+    assert caught.value.node == "\0fc"
+
+
 def test_sizes_that_no_machine_holds() -> None:
     most = 2**24
     for call in (
