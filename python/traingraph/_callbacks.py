@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._core import TrainingGraph
+    from ._core import Optimizer, TrainingGraph
     from ._fit import Epoch
 
     Values = dict[str, NDArray[Any]]
@@ -43,8 +43,7 @@ def _require_state(op: str, state: object) -> None:
 class ReduceOnPlateau:
     """Multiplies the optimizer's rate when a metric no longer gets better.
 
-    A callback of fit(). The optimizer has no schedule then: setting its rate is a
-    StateError with one. The rate is part of a checkpoint; what was counted is in
+    A callback of fit(), which refuses it beside a schedule: both would set the rate. The rate is part of a checkpoint; what was counted is in
     state_dict(), for a run that goes on.
 
     Args:
@@ -125,6 +124,33 @@ class ReduceOnPlateau:
             self._reduce(epoch.training)
             self._epochs = 0
 
+    def require_rate(self, training: TrainingGraph) -> None:
+        """Asks whether there is a rate to reduce; fit() does so before it begins.
+
+        Args:
+            training: the graph.
+
+        Raises:
+            StateError: the graph has no optimizer, or one with a schedule.
+
+        Example:
+            >>> tg.callbacks.ReduceOnPlateau().require_rate(training)
+        """
+        optimizer = training.optimizer
+        if optimizer is not None and optimizer.schedule is None:
+            return
+        raise make_error(
+            StateError,
+            "there is no rate to reduce",
+            op="ReduceOnPlateau",
+            expected="an optimizer without a schedule",
+            got="one with a schedule" if optimizer else "a graph without an optimizer",
+            hint="Of a schedule and a plateau one sets the rate: optimizer.schedule = "
+            "None."
+            if optimizer
+            else "",
+        )
+
     def state_dict(self) -> dict[str, float | None]:
         """Tells the best metric and the epochs since, for a run that goes on.
 
@@ -171,12 +197,8 @@ class ReduceOnPlateau:
         self._epochs = int(epochs or 0)
 
     def _reduce(self, training: TrainingGraph) -> None:
-        optimizer = training.optimizer
-        if optimizer is None:
-            raise StateError(
-                "[ReduceOnPlateau] there is no rate to reduce: expected a graph with "
-                "an optimizer."
-            )
+        self.require_rate(training)
+        optimizer = cast("Optimizer", training.optimizer)
         reduced = max(optimizer.learning_rate * self._factor, self._min_rate)
         optimizer.learning_rate = min(reduced, optimizer.learning_rate)
 

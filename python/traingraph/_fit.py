@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._arguments import functions, require_count, require_function
 from ._batches import Declared
+from ._callbacks import ReduceOnPlateau
 from ._calls import checked
 from ._data import open_data, shuffled
 from ._history import History
@@ -157,7 +158,7 @@ def fit(
         InvalidArgument: a number out of range, a name that is not declared, no batch.
         ShapeError: arrays of different lengths, or of other shapes than declared.
         StateError: a loss is not finite; it is read some batches late. There is no
-            optimizer.
+            optimizer, or ReduceOnPlateau beside a schedule.
         Error: what execute() raises.
 
     Example:
@@ -202,12 +203,8 @@ def fit(
         held_out = open_data(
             declared, "validation", validation, epochs=len(numbers), cut=True
         )
-    passes = Passes(
-        training,
-        declared,
-        Meters("fit", training, metrics),
-        allow_non_finite=allow_non_finite,
-    )
+    meters = Meters("fit", training, metrics)
+    passes = Passes(training, declared, meters, allow_non_finite=allow_non_finite)
     if training.optimizer is None:
         raise make_error(
             StateError,
@@ -218,7 +215,12 @@ def fit(
             hint="TrainingGraph(graphs, loss, optimizer) has one, or "
             "compile_optimizer() adds it; evaluate() needs none.",
         )
+    for callback in callbacks:
+        if isinstance(callback, ReduceOnPlateau):
+            callback.require_rate(training)
     history = History(monitor, first_epoch, maximize)
+    if not callbacks:  # which may add metrics
+        history.require_monitor(meters.names(with_validation=held_out is not None))
     best: dict[str, Any] = {}
     bar = Progress(progress, numbers)
     try:

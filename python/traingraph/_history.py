@@ -15,7 +15,7 @@ from ._make_error import make_error
 from .errors import CallError, InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["History", "as_numbers", "is_better"]
 
@@ -91,6 +91,30 @@ class History:
         best = self.first_epoch - 1 if self.best_epoch is None else self.best_epoch
         return last - best
 
+    def require_monitor(self, names: Collection[str]) -> None:
+        """Asks whether the monitor is among the metrics of an epoch.
+
+        Args:
+            names: of the metrics.
+
+        Raises:
+            InvalidArgument: it is not.
+
+        Example:
+            >>> tg.History("loss").require_monitor(["accuracy", "loss"])
+        """
+        if self.monitor in names:
+            return
+        raise make_error(
+            InvalidArgument,
+            "there is no metric to monitor",
+            op="fit",
+            node="monitor",
+            expected=f"one of {', '.join(sorted(names))}",
+            got=f'"{self.monitor}"',
+            hint="A callback may add it.",
+        )
+
     def add(self, metrics: dict[str, float]) -> bool:
         """Appends those of an epoch, as fit() does.
 
@@ -109,11 +133,7 @@ class History:
             >>> history.add({"loss": 0.5}), history.add({"loss": 0.75})
             (True, False)
         """
-        if self.monitor not in metrics:
-            raise InvalidArgument(
-                f"[fit] there is no metric to monitor: expected one of "
-                f'{sorted(metrics)}, got "{self.monitor}". A callback may add it.'
-            )
+        self.require_monitor(metrics)
         numbers = as_numbers("fit", metrics)
         count = self.num_epochs
         for name in {**self.metrics, **numbers}:  # each has an entry per epoch

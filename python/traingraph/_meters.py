@@ -26,7 +26,7 @@ from .errors import CallError, InvalidArgument
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ._core import TrainingGraph
+    from ._core import Tensor, TrainingGraph
     from ._typing import Metric
 
     Arrays = dict[str, NDArray[Any]]
@@ -103,6 +103,7 @@ class Meters:
         metrics: Iterable[Metric] | Mapping[str, Metric],
     ) -> None:
         self._op = op
+        self._training = training
         asked = self._by_name(metrics)
         self.wants_gradient_norm = asked.pop(GRADIENT_NORM, None) is not None
         self._makers: dict[str, Callable[[], Meter]] = {}
@@ -123,6 +124,13 @@ class Meters:
     def __bool__(self) -> bool:
         """Do any need outputs and labels?"""
         return bool(self._makers)
+
+    def names(self, *, with_validation: bool) -> list[str]:
+        """Of what an epoch of fit() has."""
+        names = ["loss", *self._makers]
+        validation = [f"validation_{name}" for name in names] if with_validation else []
+        norm = [GRADIENT_NORM] if self.wants_gradient_norm else []
+        return [*names, *norm, *validation]
 
     def start(self) -> dict[str, Meter]:
         """Those of a pass, before its first batch."""
@@ -191,6 +199,7 @@ class Meters:
         if isinstance(metric, str):
             values, is_root = self._values(metric, outputs)
             self._require_pair(name, only=True)
+            self._require_shapes(values)
             sums = _sums_of(values, *self._outputs, *self._labels)
             return lambda: _Mean(sums, root=is_root)
         function = metric
@@ -225,6 +234,18 @@ class Meters:
             hint=did_you_mean(metric, names),
         )
 
+    def _require_shapes(self, values: Callable[[Any, Any], NDArray[Any]]) -> None:
+        """Asks a metric about one sample, before there is any. Raises ShapeError."""
+        sample = [
+            _one_sample(tensors[name], axis, self._training.batch_size)
+            for tensors, axes in (
+                (self._training.outputs, self._outputs),
+                (self._training.loss_labels, self._labels),
+            )
+            for name, axis in axes.items()
+        ]
+        values(*sample)
+
     def _require_pair(self, name: str, *, only: bool = False) -> None:
         """Metrics by name are of one output and one label."""
         counts = {"output": len(self._outputs), "label": len(self._labels)}
@@ -245,6 +266,13 @@ class Meters:
                 got=str(count) if count else "none",
                 hint=hint,
             )
+
+
+def _one_sample(tensor: Tensor, axis: int, batch_size: int) -> NDArray[Any]:
+    """Zeros, which are floats as well as classes."""
+    shape = list(tensor.shape)
+    shape[axis] //= batch_size
+    return np.broadcast_to(np.int64(0), shape)
 
 
 def _mean_of(name: str) -> Sums:

@@ -65,8 +65,13 @@ def test_a_plateau_in_fit_looks_at_the_validation() -> None:
     )  # fmt: skip
     assert training.optimizer.learning_rate == pytest.approx(0.001)
     training.optimizer.schedule = tg.optimizers.Schedule.constant(0.1)
-    with pytest.raises(tg.StateError, match="schedule"):
-        tg.fit(training, batches, epochs=4, callbacks=[never], progress=False)
+    before = training.optimizer.time_step
+    fresh = tg.callbacks.ReduceOnPlateau()
+    for callbacks in ([never], [print, fresh]):  # before the first step
+        with pytest.raises(tg.StateError, match="an optimizer without a schedule"):
+            tg.fit(training, batches, epochs=4, callbacks=callbacks, progress=False)
+    assert training.optimizer.time_step == before
+    training.optimizer.schedule = None
     other = tg.callbacks.ReduceOnPlateau(monitor="accuracy")
     with pytest.raises(tg.InvalidArgument, match='one of loss, got "accuracy"'):
         tg.fit(training, batches, callbacks=[other], progress=False)

@@ -161,8 +161,15 @@ def test_what_cannot_be_done_is_said() -> None:
         tg.fit(training, batches, epochs=0)
     with pytest.raises(tg.InvalidArgument, match="1 or more"):
         tg.fit(training, batches, patience=0)
-    with pytest.raises(tg.InvalidArgument, match='got "accuracy"'):
-        tg.fit(training, batches, monitor="accuracy", progress=False)
+    steps = training.optimizer.time_step
+    for monitor in ("accuracy", "validation_loss"):  # before the first step
+        with pytest.raises(tg.InvalidArgument, match=f'one of loss, got "{monitor}"'):
+            tg.fit(training, batches, monitor=monitor, progress=False)
+    assert training.optimizer.time_step == steps
+    tg.fit(
+        training, batches, validation=batches[:1], monitor="validation_loss",
+        progress=False,
+    )  # fmt: skip
     with pytest.raises(tg.InvalidArgument, match="z"):
         tg.fit(training, [{**batches[0], "z": batches[0]["x"]}], progress=False)
     x, y = batches[0]["x"], batches[0]["y"]

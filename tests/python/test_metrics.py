@@ -286,6 +286,31 @@ def test_wrong_metrics_are_told(
         tg.evaluate(classifier(), samples(), metrics=metrics)
 
 
+def test_shapes_are_compared_before_the_first_step() -> None:
+    def training(shape: tuple[int, ...], loss: Any, *metrics: str) -> None:
+        x, y = tg.Tensor((8, 2), name="x"), tg.Tensor(shape, name="y")
+        graph = tg.Graph()
+        h = graph.node(tg.layers.FullyConnected(3), x)
+        training = tg.TrainingGraph([graph], loss, tg.optimizers.SGD(0.1))
+        training.add_inputs({"x": x}, {"y": y})
+        training.add_outputs({"h": h})
+        training.compile("cpu")
+        data = np.ones((20, 2)), np.ones((20, *shape[1:]))
+        optimizer: Any = training.optimizer
+        try:
+            tg.fit(training, data, metrics=metrics, epochs=1, progress=False)
+        finally:
+            assert (optimizer.time_step == 1) == bool(metrics)
+
+    squares = tg.losses.MeanSquaredError
+    for metric in ("mean_absolute_error", "root_mean_squared_error"):
+        with pytest.raises(tg.ShapeError, match=r'"labels"\].*\(1, 3\), got \(1, 1\)'):
+            training((8, 1), squares(), metric)
+    with pytest.raises(tg.ShapeError, match=r"\[top_2_accuracy .*got \(1, 1, 3\)"):
+        training((8, 1, 3), squares(), "top_2_accuracy")
+    training((8, 1), squares())
+
+
 def test_the_prediction_is_an_output() -> None:
     x, y = tg.Tensor((4, 2), name="x"), tg.Tensor((4, 2), name="y")
     graph = tg.Graph()
