@@ -3,6 +3,7 @@
 #include "traingraph/losses.h"
 
 #include "device.h"
+#include "loss_docs.h"
 #include "rows.h"
 
 namespace traingraph::python {
@@ -50,243 +51,6 @@ constexpr const char* kLossSupportsDataTypeDoc = R"pbdoc(
     Example:
         >>> tg.losses.Huber.supports_data_type("float32", "cpu")
         True
-)pbdoc";
-
-constexpr const char* kMeanAbsoluteErrorDoc = R"pbdoc(
-    The distance of prediction and label: ``|y - t|``.
-
-    The L1 loss.
-
-    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
-    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
-    elements of the prediction.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> scores = g.node(tg.layers.FullyConnected(3), x)
-        >>> loss = tg.losses.MeanAbsoluteError()
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kMeanSquaredErrorDoc = R"pbdoc(
-    The squared distance of prediction and label: ``(y - t)^2``.
-
-    The L2 loss.
-
-    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
-    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
-    elements of the prediction.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> scores = g.node(tg.layers.FullyConnected(3), x)
-        >>> loss = tg.losses.MeanSquaredError()
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kSoftmaxCrossEntropyDoc = R"pbdoc(
-    How far scores are from the class: ``-sum over classes of t * ln softmax(y)``.
-
-    The softmax is part of it: give it scores as they come from the last layer. With label
-    smoothing s, t becomes t * (1 - s) + s / K.
-
-    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
-    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
-    (N, ...), which are ignored where they are ignore_index. There is one loss for each
-    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
-    (1 without) of the labels that are not ignored, which makes NaN when all are.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> scores = g.node(tg.layers.FullyConnected(3), x)
-        >>> loss = tg.losses.SoftmaxCrossEntropy(label_smoothing=0.1)
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kSigmoidCrossEntropyDoc = R"pbdoc(
-    Yes or no for each element: ``max(y, 0) - y * t + ln(1 + exp(-|y|))``.
-
-    The cross-entropy of sigmoid(y) and t, for scores y and labels from 0 to 1. With label
-    smoothing s, t becomes t * (1 - s) + s / 2.
-
-    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
-    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
-    elements of the prediction.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> scores = g.node(tg.layers.FullyConnected(3), x)
-        >>> loss = tg.losses.SigmoidCrossEntropy()
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kCategoricalCrossEntropyDoc = R"pbdoc(
-    How far probabilities are from the class: ``-sum over classes of t * ln y``.
-
-    For probabilities y, as Softmax makes them; SoftmaxCrossEntropy of the scores is more
-    exact. With label smoothing s, t becomes t * (1 - s) + s / K.
-
-    Prediction y is (N, K) or (N, K, ...), for K classes along axis 1. Labels t are shares
-    of the classes of the same shape, or indices of classes, int32 or int64, (N) or
-    (N, ...), which are ignored where they are ignore_index. There is one loss for each
-    (N, ...). "mean" divides by their number; for indices by the sum of the class weights
-    (1 without) of the labels that are not ignored, which makes NaN when all are.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> y = g.sequence(x, tg.layers.FullyConnected(3), tg.layers.Softmax())
-        >>> loss = tg.losses.CategoricalCrossEntropy()
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kHingeDoc = R"pbdoc(
-    The margin of a score: ``max(0, 1 - (2 * t - 1) * y)``.
-
-    For labels 0 and 1.
-
-    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
-    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
-    elements of the prediction.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> scores = g.node(tg.layers.FullyConnected(3), x)
-        >>> loss = tg.losses.Hinge()
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kHuberDoc = R"pbdoc(
-    Squares for small errors, distances for large ones.
-
-    With e = y - t: ``e^2 / 2`` where |e| <= delta, else ``delta * (|e| - delta / 2)``.
-
-    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
-    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
-    elements of the prediction.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> scores = g.node(tg.layers.FullyConnected(3), x)
-        >>> loss = tg.losses.Huber(delta=0.5)
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kCosineDistanceDoc = R"pbdoc(
-    The angle of two vectors: ``1 - sum of y * t``.
-
-    For unit vectors.
-
-    Prediction y and labels t are (N, ...); there is one loss for each sample. "mean"
-    divides by N.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> scores = g.node(tg.layers.FullyConnected(3), x)
-        >>> loss = tg.losses.CosineDistance()
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kLogDoc = R"pbdoc(
-    Binary cross-entropy: ``-t * ln(y + epsilon) - (1 - t) * ln(1 - y + epsilon)``.
-
-    For probabilities y, as Sigmoid makes them; SigmoidCrossEntropy of the scores is more
-    exact.
-
-    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
-    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
-    elements of the prediction.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="label")
-        >>> g = tg.Graph()
-        >>> y = g.sequence(x, tg.layers.FullyConnected(1), tg.layers.Sigmoid())
-        >>> t = tg.TrainingGraph([g], tg.losses.Log(), tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kKullbackLeiblerDivergenceDoc = R"pbdoc(
-    How far a distribution is from another: ``t * (ln t - y)``, 0 where t is 0.
-
-    For logarithms of probabilities y, as Softmax("log_softmax") makes them.
-
-    Prediction y and labels t are (N, ...), labels also with axes of size 1 behind the
-    first more or fewer, or of a shape that broadcasts. "mean" divides by the number of
-    elements of the prediction.
-
-    Raises:
-        InvalidArgument: for options out of range.
-        ShapeError: from node() and compile(), for labels or weights that do not fit.
-
-    Example:
-        >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
-        >>> g = tg.Graph()
-        >>> softmax = tg.layers.Softmax("log_softmax")
-        >>> y = g.sequence(x, tg.layers.FullyConnected(3), softmax)
-        >>> loss = tg.losses.KullbackLeiblerDivergence("sum")
-        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
-        >>> t.add_inputs({"x": x}, loss_labels={"label": label})
-        >>> t.compile("cpu")
 )pbdoc";
 
 constexpr const char* kLossValueDoc = R"pbdoc(
@@ -356,11 +120,11 @@ std::shared_ptr<Class> make_from(const std::string& name,
 
 /// `fields` are those that a loss has beyond reduction, weight and weights.
 template <class Class, class... Fields>
-void bind_loss(py::module_& m, const char* name, const char* doc,
-               const Fields&... fields) {
+void bind_loss(py::module_& m, const char* name, const Fields&... fields) {
   constexpr bool kIsOfClasses =
       std::is_constructible_v<Class, const LossDescriptor&, Tensor, Tensor>;
-  BoundClass<Class, Loss, std::shared_ptr<Class>> type(m, name, doc);
+  BoundClass<Class, Loss, std::shared_ptr<Class>> type(
+      m, name, loss_documentation(name).c_str());
   const auto def = [&](const auto&... weights) {
     def_named<Weights>(
         type, name,
@@ -440,35 +204,31 @@ void bind_losses(py::module_& m) {
                              "Factors of the losses, or None.")
       .def_property_readonly("class_weights", or_none(&Loss::class_weights),
                              "Factors of the classes, or None.");
-  bind_loss<losses::MeanAbsoluteError>(m, "MeanAbsoluteError",
-                                       kMeanAbsoluteErrorDoc);
-  bind_loss<losses::MeanSquaredError>(m, "MeanSquaredError",
-                                      kMeanSquaredErrorDoc);
+  bind_loss<losses::MeanAbsoluteError>(m, "MeanAbsoluteError");
+  bind_loss<losses::MeanSquaredError>(m, "MeanSquaredError");
   bind_loss<losses::SoftmaxCrossEntropy>(
-      m, "SoftmaxCrossEntropy", kSoftmaxCrossEntropyDoc,
+      m, "SoftmaxCrossEntropy",
       row("label_smoothing", &LossDescriptor::label_smoothing,
           kLossSmoothingDoc),
       row("class_count", &LossDescriptor::class_count, kLossClassCountDoc),
       row("ignore_index", &LossDescriptor::ignore_index, kLossIgnoreDoc));
   bind_loss<losses::SigmoidCrossEntropy>(
-      m, "SigmoidCrossEntropy", kSigmoidCrossEntropyDoc,
+      m, "SigmoidCrossEntropy",
       row("label_smoothing", &LossDescriptor::label_smoothing,
           kLossSmoothingDoc));
   bind_loss<losses::CategoricalCrossEntropy>(
-      m, "CategoricalCrossEntropy", kCategoricalCrossEntropyDoc,
+      m, "CategoricalCrossEntropy",
       row("label_smoothing", &LossDescriptor::label_smoothing,
           kLossSmoothingDoc),
       row("class_count", &LossDescriptor::class_count, kLossClassCountDoc),
       row("ignore_index", &LossDescriptor::ignore_index, kLossIgnoreDoc));
-  bind_loss<losses::Hinge>(m, "Hinge", kHingeDoc);
-  bind_loss<losses::Huber>(m, "Huber", kHuberDoc,
+  bind_loss<losses::Hinge>(m, "Hinge");
+  bind_loss<losses::Huber>(m, "Huber",
                            row("delta", &LossDescriptor::delta, kLossDeltaDoc));
-  bind_loss<losses::CosineDistance>(m, "CosineDistance", kCosineDistanceDoc);
+  bind_loss<losses::CosineDistance>(m, "CosineDistance");
   bind_loss<losses::Log>(
-      m, "Log", kLogDoc,
-      row("epsilon", &LossDescriptor::epsilon, kLossEpsilonDoc));
-  bind_loss<losses::KullbackLeiblerDivergence>(m, "KullbackLeiblerDivergence",
-                                               kKullbackLeiblerDivergenceDoc);
+      m, "Log", row("epsilon", &LossDescriptor::epsilon, kLossEpsilonDoc));
+  bind_loss<losses::KullbackLeiblerDivergence>(m, "KullbackLeiblerDivergence");
   BoundClass<losses::Value, Loss, std::shared_ptr<losses::Value>> value(
       m, "Value", kLossValueDoc);
   def_layer<LossDescriptor>(
