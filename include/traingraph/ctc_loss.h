@@ -10,7 +10,8 @@
 //
 // Further sources are the lengths of predictions and of labels, both (N). What
 // is behind a length counts for nothing. Without lengths a prediction has T
-// steps, and labels end before the first -1. Lengths count as the
+// steps, and labels end before the first -1. No label is the blank: data that
+// the host gives is checked. Lengths count as the
 // nearest that there is, 0 to T or S.
 //
 // Where no path reads as the labels (they are longer than the prediction, with

@@ -30,6 +30,47 @@ def test_a_softmax_of_one_class_is_refused() -> None:
     graph.node(tg.losses.SoftmaxCrossEntropy(), scores[:, 0], loss_labels=[y])
 
 
+@pytest.mark.parametrize("data_type", ["int32", "int64"])
+def test_a_blank_is_no_label(data_type: str) -> None:
+    """PyTorch computes something for it."""
+    scores = tg.Tensor((2, 9, 4), name="scores")
+    labels = tg.Tensor((2, 3), data_type, name="labels")
+    counts = [tg.Tensor((2,), "int32", name=name) for name in ("steps", "count")]
+
+    def compiled(lengths: list[tg.Tensor]) -> tg.TrainingGraph:
+        graph = tg.Graph()
+        h = graph.node(tg.layers.Affine(2.0), scores)
+        loss = graph.node(tg.losses.CTC(blank=2, name="ctc"), [h, labels, *lengths])
+        training = tg.TrainingGraph([graph], loss)
+        names = {x.name: x for x in (scores, labels, *lengths)}
+        training.add_inputs(names)
+        training.compile("cpu")
+        return training
+
+    data = {"scores": np.zeros((2, 9, 4), np.float32)}
+    words = np.array([[0, 1, 3], [1, 2, 0]])
+    message = (
+        r'"labels"\] element \(1, 1\) is the blank of "ctc".*expected classes but 2'
+    )
+    training = compiled([])
+    for forward in (training.execute, training.execute_forward):
+        with pytest.raises(tg.InvalidArgument, match=message):
+            forward({**data, "labels": words})
+    words[1, :] = [1, -1, 2]  # behind the labels
+    training.execute_forward({**data, "labels": words}).wait()
+    training = compiled(counts)
+    words[1, :] = [1, 2, 2]
+    lengths = {"steps": np.array([9, 9]), "count": np.array([3, 2])}
+    with pytest.raises(tg.InvalidArgument, match=message):
+        training.execute_forward({**lengths, **data, "labels": words})
+    lengths["count"][1] = 1
+    training.execute_forward({**data, "labels": words, **lengths}).wait()
+    training.execute_forward({**lengths, **data, "labels": words[:, :]}).wait()
+    training.bind_and_write_data({"count": lengths.pop("count"), **lengths})
+    with pytest.raises(tg.InvalidArgument, match=r"\(0, 1\) is the blank"):
+        training.execute_forward({**data, "labels": words[::-1]})
+
+
 def small_training(**options: Any) -> Any:
     graph = tg.Graph()
     fc = tg.layers.FullyConnected(2, name="fc")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/execution/index_inputs.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "graph/op_def.h"
+#include "ops/loss_ctc.h"
 
 namespace traingraph {
 namespace {
@@ -60,6 +62,53 @@ void require_all(const char* call, std::string_view name, const Shape& shape,
       .got = std::to_string(at<I>(data, bad))});
 }
 
+/// Nothing where a graph computes the lengths, or turns the labels.
+std::optional<LabelRows> find_rows(const Program& program, const Node& node,
+                                   std::size_t input) {
+  if (node.op->kind != OpKind::CtcLoss) return std::nullopt;
+  const auto is_given = [&](ValueId value) {
+    return program.value(value).producer < 0;
+  };
+  LabelRows rows{.blank = std::get<CtcLossAttrs>(node.attrs).blank};
+  const ValueId lengths = node.inputs[ctc::kLabelLengths];
+  if (!is_given(node.inputs[input])) return std::nullopt;
+  if (lengths == kNoValue) return rows;
+  if (!is_given(lengths)) return std::nullopt;
+  rows.lengths = program.value(lengths).tensor;
+  return rows;
+}
+
+template <class I>
+void require_without_blank(const char* call, std::string_view name,
+                           const Shape& shape, std::span<const std::byte> data,
+                           const IndexRange& range,
+                           std::span<const std::byte> lengths) {
+  const std::int64_t size = shape[1], blank = range.rows->blank;
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
+    std::int64_t end = size;
+    if (!lengths.empty()) {
+      end = std::min<std::int64_t>(
+          size, at<std::int32_t>(lengths, static_cast<std::size_t>(n)));
+    }
+    for (std::int64_t s = 0; s < end; ++s) {
+      const std::int64_t element = n * size + s;
+      const std::int64_t label = at<I>(data, static_cast<std::size_t>(element));
+      if (label == range.ignored) break;
+      if (label != blank) continue;
+      throw InvalidArgument(ErrorInfo{
+          .op = call,
+          .node = std::string(name),
+          .what = "element " + position_text(shape, element) +
+                  " is the blank of \"" + range.reader +
+                  "\", which stands between labels and is none",
+          .expected = "classes but " + std::to_string(blank),
+          .got = std::to_string(label),
+          .hint = "What is behind the labels of a sample is -1, or behind its "
+                  "label length."});
+    }
+  }
+}
+
 }  // namespace
 
 std::unordered_map<TensorIndex, IndexRange> find_index_inputs(
@@ -85,11 +134,13 @@ std::unordered_map<TensorIndex, IndexRange> find_index_inputs(
       IndexRange& range = ranges[given[node.inputs[i]]];
       std::optional<std::int64_t> ignored;
       if (node.op->ignored_index) ignored = node.op->ignored_index(node.attrs);
+      const std::optional<LabelRows> rows = find_rows(program, node, i);
       if (!range) {
-        range = {count, ignored, node.name};
+        range = {count, ignored, rows, node.name};
         continue;
       }
       if (range.ignored != ignored) range.ignored.reset();
+      if (range.rows != rows) range.rows.reset();
       if (range.num_positions <= count) continue;
       range.num_positions = count;
       range.reader = node.name;
@@ -106,6 +157,16 @@ void require_in_range(const char* call, std::string_view name,
                            ? require_all<std::int32_t>
                            : require_all<std::int64_t>;
   require(call, name, desc.shape, data, range);
+}
+
+void require_no_blank(const char* call, std::string_view name,
+                      const TensorDescriptor& desc,
+                      std::span<const std::byte> data, const IndexRange& range,
+                      std::span<const std::byte> lengths) {
+  const auto require = desc.data_type == DataType::Int32
+                           ? require_without_blank<std::int32_t>
+                           : require_without_blank<std::int64_t>;
+  require(call, name, desc.shape, data, range, lengths);
 }
 
 }  // namespace traingraph

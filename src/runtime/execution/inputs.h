@@ -107,6 +107,8 @@ class Inputs final : public Participant {
   Input* find_bound(std::string_view name, const TensorMap& named);
   void check_list(const char* call, DataList data, Input::Kind kind,
                   std::int64_t batch);
+  void check_labels(const Call& call);
+  std::span<const std::byte> given_lengths(const Call& call, TensorIndex index);
   void check_input(const char* call, const NamedData& item, Input& input,
                    std::int64_t batch);
   void check_data(const char* call, const NamedData& item, const Tensor& tensor,
