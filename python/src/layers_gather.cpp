@@ -13,7 +13,8 @@ constexpr const char* kGatherDoc = R"pbdoc(
     Sources are the source and indices, int32 or int64. Indices of the source's rank name
     one element each, as numpy.take_along_axis: the result has their shape. Indices of
     one axis, for a source of more, name whole slices, as numpy.take: source (N, C, W)
-    and indices (M) give (N, M, W) for axis 1.
+    and indices (M) give (N, M, W) for axis 1. To pick one element of each sample of
+    (N, C), labels (N) are reshaped to (N, 1) first.
 
     Args:
         axis: The axis, a negative one from the end.

@@ -181,6 +181,10 @@ constexpr OpExample kOpExamples[] = {
     >>> x, indices = tg.Tensor((8, 10, 4)), tg.Tensor((3,), "int32")
     >>> g.ops.gather(x, indices, axis=1).shape
     (8, 3, 4)
+    >>> scores, label = tg.Tensor((8, 10)), tg.Tensor((8,), "int32")
+    >>> column = g.ops.reshape(label, shape=(-1, 1))
+    >>> g.ops.gather(scores, column, axis=1).shape  # one element of each sample
+    (8, 1)
 )pbdoc"},
     {"scatter", R"pbdoc(
     >>> x, indices = tg.Tensor((8, 3, 4)), tg.Tensor((3,), "int32")

@@ -11,6 +11,10 @@ std::string document_gather() {
     (N, C, W), indices (M) give (N, M, W). Indices of the source's rank name
     single elements (take_along_axis): (N, M, W) give (N, M, W).
 
+    To pick one element of each sample of (N, C), labels (N) are made (N, 1)
+    first, as ``reshape`` does. As they are, they name N slices, which every
+    sample takes: (N, N).
+
     Args:
         source: What is picked from.
         indices: int32 or int64, from 0 to the size of the axis - 1. (M), or
