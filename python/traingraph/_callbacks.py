@@ -43,8 +43,9 @@ def _require_state(op: str, state: object) -> None:
 class ReduceOnPlateau:
     """Multiplies the optimizer's rate when a metric no longer gets better.
 
-    A callback of fit(), which refuses it beside a schedule: both would set the rate. The rate is part of a checkpoint; what was counted is in
-    state_dict(), for a run that goes on.
+    A callback of fit(), which refuses it beside a schedule: both would set the rate.
+    The rate is part of a checkpoint; what was counted is in state_dict(), for a run
+    that goes on.
 
     Args:
         factor: what the rate is multiplied by, above 0 and below 1.

@@ -1211,8 +1211,6 @@ class Tensor:
         (8, 2)
         >>> filled = tg.Tensor((2, 2), data=[[1, 2], [3, 4]])
     """
-
-    __array_priority__: typing.ClassVar[float] = 1000.0
     @staticmethod
     def image(
         width: int,
@@ -1371,8 +1369,15 @@ class Tensor:
         self, function: Any, types: Any, args: Any, keywords: dict[str, Any]
     ) -> Any:
         """
-        ``Tensor.__array_function__``: NumPy's functions compute on tensors' values. They
-        would call methods of the same names otherwise, which add nodes to a graph.
+        ``Tensor.__array_function__``: what would call methods of the same names
+        otherwise, which add nodes to a graph.
+        """
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, **keywords: Any
+    ) -> Any:
+        """
+        ``Tensor.__array_ufunc__``: an array on the left of an operator asks for it,
+        too.
         """
     def __bool__(self) -> bool:
         """
@@ -4693,7 +4698,8 @@ class Gather(Layer):
     Sources are the source and indices, int32 or int64. Indices of the source's rank name
     one element each, as numpy.take_along_axis: the result has their shape. Indices of
     one axis, for a source of more, name whole slices, as numpy.take: source (N, C, W)
-    and indices (M) give (N, M, W) for axis 1.
+    and indices (M) give (N, M, W) for axis 1. To pick one element of each sample of
+    (N, C), labels (N) are reshaped to (N, 1) first.
 
     Args:
         axis: The axis, a negative one from the end.
@@ -6805,7 +6811,8 @@ class Log(Loss):
         >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="label")
         >>> g = tg.Graph()
         >>> y = g.sequence(x, tg.layers.FullyConnected(1), tg.layers.Sigmoid())
-        >>> t = tg.TrainingGraph([g], tg.losses.Log(), tg.optimizers.Adam(1e-3))
+        >>> loss = tg.losses.Log()
+        >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
         >>> t.add_inputs({"x": x}, loss_labels={"label": label})
         >>> t.compile("cpu")
     """
@@ -6854,8 +6861,7 @@ class KullbackLeiblerDivergence(Loss):
     Example:
         >>> x, label = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 3), name="label")
         >>> g = tg.Graph()
-        >>> softmax = tg.layers.Softmax("log_softmax")
-        >>> y = g.sequence(x, tg.layers.FullyConnected(3), softmax)
+        >>> y = g.sequence(x, tg.layers.FullyConnected(3), tg.layers.Softmax("log_softmax"))
         >>> loss = tg.losses.KullbackLeiblerDivergence("sum")
         >>> t = tg.TrainingGraph([g], loss, tg.optimizers.Adam(1e-3))
         >>> t.add_inputs({"x": x}, loss_labels={"label": label})
@@ -6976,7 +6982,8 @@ class CTC(Loss):
 
     The prediction is (N, T, C), scores of C classes at T steps. Labels are (N, S), int32
     or int64; further loss_labels are the lengths of predictions and of labels, int32 (N).
-    Without them a prediction has T steps, and labels end before the first -1.
+    Without them a prediction has T steps, and labels end before the first -1. None is the
+    blank: InvalidArgument from the call that gives the data.
 
     There is one loss for each sample. "mean" divides each by the length of its labels
     first, as PyTorch does, then their sum by N. A sample without a path has an infinite
@@ -8530,7 +8537,8 @@ class Ops:
     """
     The ops of a graph, which adds a node for each call.
 
-    Inputs are tensors, by place or by name; options have names. Graph.ops gives it.
+    Inputs are tensors, by place or by name; options have names. A number or an array of
+    NumPy is a constant, of the type of the tensors that it goes with. Graph.ops gives it.
 
     Example:
         >>> graph, x = tg.Graph(), tg.Tensor((8, 10))
@@ -8541,8 +8549,8 @@ class Ops:
     def accumulate_gradient(
         self,
         accumulator: Tensor,
-        gradient: Tensor,
-        factors: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        factors: Tensor | float | NDArray[Any],
         *,
         name: str = "",
         phase: str = "forward",
@@ -8633,8 +8641,8 @@ class Ops:
         """
     def activation_gradient(
         self,
-        gradient: Tensor,
-        x: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
         *,
         type: ActivationType | ActivationTypeName,
         a: float | None = None,
@@ -8671,12 +8679,12 @@ class Ops:
     def adam_update(
         self,
         parameter: Tensor,
-        gradient: Tensor,
+        gradient: Tensor | float | NDArray[Any],
         momentum: Tensor,
         velocity: Tensor,
         maximum_velocity: Tensor | None,
-        hyperparameters: Tensor,
-        scale: Tensor | None = None,
+        hyperparameters: Tensor | float | NDArray[Any],
+        scale: Tensor | float | NDArray[Any] | None = None,
         *,
         gradient_rescale: float = 1.0,
         clips_by_value: bool = False,
@@ -8736,12 +8744,12 @@ class Ops:
         """
     def attention(
         self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        key_mask: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        random_state: Tensor | None = None,
+        query: Tensor | float | NDArray[Any],
+        key: Tensor | float | NDArray[Any],
+        value: Tensor | float | NDArray[Any],
+        key_mask: Tensor | float | NDArray[Any] | None = None,
+        attention_mask: Tensor | float | NDArray[Any] | None = None,
+        random_state: Tensor | float | NDArray[Any] | None = None,
         *,
         head_count: int = 1,
         scale: float = 0.0,
@@ -8800,17 +8808,17 @@ class Ops:
         """
     def attention_gradient(
         self,
-        gradient: Tensor,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        output: Tensor,
-        log_sum: Tensor,
-        key_mask: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        random_state: Tensor | None = None,
-        log_sum_gradient: Tensor | None = None,
-        log_sum_rest: Tensor | None = None,
+        gradient: Tensor | float | NDArray[Any],
+        query: Tensor | float | NDArray[Any],
+        key: Tensor | float | NDArray[Any],
+        value: Tensor | float | NDArray[Any],
+        output: Tensor | float | NDArray[Any],
+        log_sum: Tensor | float | NDArray[Any],
+        key_mask: Tensor | float | NDArray[Any] | None = None,
+        attention_mask: Tensor | float | NDArray[Any] | None = None,
+        random_state: Tensor | float | NDArray[Any] | None = None,
+        log_sum_gradient: Tensor | float | NDArray[Any] | None = None,
+        log_sum_rest: Tensor | float | NDArray[Any] | None = None,
         *,
         head_count: int = 1,
         scale: float = 0.0,
@@ -8938,9 +8946,9 @@ class Ops:
         """
     def batch_norm(
         self,
-        x: Tensor,
-        gamma: Tensor | None,
-        beta: Tensor | None,
+        x: Tensor | float | NDArray[Any],
+        gamma: Tensor | float | NDArray[Any] | None,
+        beta: Tensor | float | NDArray[Any] | None,
         running_mean: Tensor,
         running_variance: Tensor,
         *,
@@ -8995,12 +9003,12 @@ class Ops:
         """
     def batch_norm_apply(
         self,
-        x: Tensor,
-        gamma: Tensor | None,
-        beta: Tensor | None,
+        x: Tensor | float | NDArray[Any],
+        gamma: Tensor | float | NDArray[Any] | None,
+        beta: Tensor | float | NDArray[Any] | None,
         running_mean: Tensor,
         running_variance: Tensor,
-        moments: Tensor,
+        moments: Tensor | float | NDArray[Any],
         *,
         epsilon: float = 1e-05,
         momentum: float = 0.99,
@@ -9048,11 +9056,11 @@ class Ops:
         """
     def batch_norm_gradient(
         self,
-        gradient: Tensor,
-        x: Tensor,
-        gamma: Tensor | None,
-        mean: Tensor,
-        variance: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
+        gamma: Tensor | float | NDArray[Any] | None,
+        mean: Tensor | float | NDArray[Any],
+        variance: Tensor | float | NDArray[Any],
         *,
         epsilon: float = 1e-05,
         momentum: float = 0.99,
@@ -9089,11 +9097,11 @@ class Ops:
         """
     def batch_norm_gradient_apply(
         self,
-        gradient: Tensor,
-        x: Tensor,
-        gamma: Tensor | None,
-        moments: Tensor,
-        sums: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
+        gamma: Tensor | float | NDArray[Any] | None,
+        moments: Tensor | float | NDArray[Any],
+        sums: Tensor | float | NDArray[Any],
         *,
         epsilon: float = 1e-05,
         momentum: float = 0.99,
@@ -9129,9 +9137,9 @@ class Ops:
         """
     def batch_norm_gradient_sums(
         self,
-        gradient: Tensor,
-        x: Tensor,
-        moments: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
+        moments: Tensor | float | NDArray[Any],
         *,
         epsilon: float = 1e-05,
         momentum: float = 0.99,
@@ -9195,8 +9203,8 @@ class Ops:
         """
     def binary(
         self,
-        x: Tensor,
-        y: Tensor,
+        x: Tensor | float | NDArray[Any],
+        y: Tensor | float | NDArray[Any],
         *,
         operation: ArithmeticOperation | ArithmeticOperationName,
         name: str = "",
@@ -9310,8 +9318,8 @@ class Ops:
         """
     def clip_scale(
         self,
-        hyperparameters: Tensor,
-        *squared_norms: Tensor,
+        hyperparameters: Tensor | float | NDArray[Any],
+        *squared_norms: Tensor | float | NDArray[Any],
         maximum_norm: float = 1.0,
         custom_norm: float = 0.0,
         name: str = "",
@@ -9343,8 +9351,8 @@ class Ops:
         """
     def compare(
         self,
-        x: Tensor,
-        y: Tensor,
+        x: Tensor | float | NDArray[Any],
+        y: Tensor | float | NDArray[Any],
         *,
         operation: ComparisonOperation | ComparisonOperationName,
         name: str = "",
@@ -9389,7 +9397,11 @@ class Ops:
             <Tensor "compare", (8, 10), boolean>
         """
     def concatenate(
-        self, *x: Tensor, axis: int = 1, name: str = "", phase: str = "forward"
+        self,
+        *x: Tensor | float | NDArray[Any],
+        axis: int = 1,
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
         Tensors behind each other on one axis.
@@ -9418,9 +9430,9 @@ class Ops:
         """
     def convolution_2d(
         self,
-        x: Tensor,
-        weights: Tensor,
-        bias: Tensor | None = None,
+        x: Tensor | float | NDArray[Any],
+        weights: Tensor | float | NDArray[Any],
+        bias: Tensor | float | NDArray[Any] | None = None,
         *,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
@@ -9470,8 +9482,8 @@ class Ops:
         """
     def convolution_2d_input_gradient(
         self,
-        gradient: Tensor,
-        weights: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        weights: Tensor | float | NDArray[Any],
         *,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
@@ -9509,8 +9521,8 @@ class Ops:
         """
     def convolution_2d_weights_gradient(
         self,
-        gradient: Tensor,
-        x: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
         *,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
@@ -9548,10 +9560,10 @@ class Ops:
         """
     def ctc_loss(
         self,
-        prediction: Tensor,
-        labels: Tensor,
-        lengths: Tensor | None = None,
-        label_lengths: Tensor | None = None,
+        prediction: Tensor | float | NDArray[Any],
+        labels: Tensor | float | NDArray[Any],
+        lengths: Tensor | float | NDArray[Any] | None = None,
+        label_lengths: Tensor | float | NDArray[Any] | None = None,
         *,
         blank: int = 0,
         zero_infinity: bool = False,
@@ -9597,11 +9609,11 @@ class Ops:
         """
     def ctc_loss_gradient(
         self,
-        gradient: Tensor,
-        prediction: Tensor,
-        labels: Tensor,
-        lengths: Tensor | None = None,
-        label_lengths: Tensor | None = None,
+        gradient: Tensor | float | NDArray[Any],
+        prediction: Tensor | float | NDArray[Any],
+        labels: Tensor | float | NDArray[Any],
+        lengths: Tensor | float | NDArray[Any] | None = None,
+        label_lengths: Tensor | float | NDArray[Any] | None = None,
         *,
         blank: int = 0,
         zero_infinity: bool = False,
@@ -9636,8 +9648,8 @@ class Ops:
         """
     def dropout(
         self,
-        x: Tensor,
-        random_state: Tensor,
+        x: Tensor | float | NDArray[Any],
+        random_state: Tensor | float | NDArray[Any],
         *,
         rate: float,
         seed: int = 0,
@@ -9682,7 +9694,7 @@ class Ops:
     def embedding(
         self,
         weights: Tensor,
-        indices: Tensor,
+        indices: Tensor | float | NDArray[Any],
         *,
         padding_index: int = -1,
         maximum_norm: float = 0.0,
@@ -9728,8 +9740,8 @@ class Ops:
         """
     def embedding_gradient(
         self,
-        gradient: Tensor,
-        indices: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        indices: Tensor | float | NDArray[Any],
         *,
         padding_index: int = -1,
         scales_gradient_by_frequency: bool = False,
@@ -9797,8 +9809,8 @@ class Ops:
         """
     def gather(
         self,
-        source: Tensor,
-        indices: Tensor,
+        source: Tensor | float | NDArray[Any],
+        indices: Tensor | float | NDArray[Any],
         *,
         axis: int = 1,
         name: str = "",
@@ -9810,6 +9822,10 @@ class Ops:
         Indices of one axis name whole slices (NumPy's take): on axis 1 of
         (N, C, W), indices (M) give (N, M, W). Indices of the source's rank name
         single elements (take_along_axis): (N, M, W) give (N, M, W).
+
+        To pick one element of each sample of (N, C), labels (N) are made (N, 1)
+        first, as ``reshape`` does. As they are, they name N slices, which every
+        sample takes: (N, N).
 
         Args:
             source: What is picked from.
@@ -9834,16 +9850,20 @@ class Ops:
             >>> x, indices = tg.Tensor((8, 10, 4)), tg.Tensor((3,), "int32")
             >>> g.ops.gather(x, indices, axis=1).shape
             (8, 3, 4)
+            >>> scores, label = tg.Tensor((8, 10)), tg.Tensor((8,), "int32")
+            >>> column = g.ops.reshape(label, shape=(-1, 1))
+            >>> g.ops.gather(scores, column, axis=1).shape  # one element of each sample
+            (8, 1)
         """
     def gru(
         self,
-        source: Tensor,
-        recurrent_weight: Tensor,
-        input_weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        init_state: Tensor | None = None,
-        mask: Tensor | None = None,
-        secondary_bias: Tensor | None = None,
+        source: Tensor | float | NDArray[Any],
+        recurrent_weight: Tensor | float | NDArray[Any],
+        input_weight: Tensor | float | NDArray[Any] | None = None,
+        bias: Tensor | float | NDArray[Any] | None = None,
+        init_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        secondary_bias: Tensor | float | NDArray[Any] | None = None,
         *,
         descriptor: GRUDescriptor = ...,
         name: str = "",
@@ -9883,17 +9903,17 @@ class Ops:
         """
     def gru_gradients(
         self,
-        source: Tensor,
-        recurrent_weight: Tensor,
-        source_gradient: Tensor,
-        z_state: Tensor,
-        output_fwd: Tensor,
-        state_gradient: Tensor | None = None,
-        input_weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        init_state: Tensor | None = None,
-        mask: Tensor | None = None,
-        secondary_bias: Tensor | None = None,
+        source: Tensor | float | NDArray[Any],
+        recurrent_weight: Tensor | float | NDArray[Any],
+        source_gradient: Tensor | float | NDArray[Any],
+        z_state: Tensor | float | NDArray[Any],
+        output_fwd: Tensor | float | NDArray[Any],
+        state_gradient: Tensor | float | NDArray[Any] | None = None,
+        input_weight: Tensor | float | NDArray[Any] | None = None,
+        bias: Tensor | float | NDArray[Any] | None = None,
+        init_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        secondary_bias: Tensor | float | NDArray[Any] | None = None,
         *,
         descriptor: GRUDescriptor = ...,
         name: str = "",
@@ -9931,12 +9951,12 @@ class Ops:
         """
     def gru_steps(
         self,
-        x: Tensor,
-        recurrent_weights: Tensor,
-        initial_state: Tensor | None = None,
-        mask: Tensor | None = None,
-        secondary_bias: Tensor | None = None,
-        lengths: Tensor | None = None,
+        x: Tensor | float | NDArray[Any],
+        recurrent_weights: Tensor | float | NDArray[Any],
+        initial_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        secondary_bias: Tensor | float | NDArray[Any] | None = None,
+        lengths: Tensor | float | NDArray[Any] | None = None,
         *,
         reverse: bool = False,
         reset_gate_first: bool = True,
@@ -10018,16 +10038,16 @@ class Ops:
         """
     def gru_steps_gradient(
         self,
-        gates: Tensor,
-        hidden: Tensor,
-        recurrent_weights: Tensor,
-        initial_state: Tensor | None = None,
-        mask: Tensor | None = None,
-        secondary_bias: Tensor | None = None,
-        lengths: Tensor | None = None,
-        hidden_gradient: Tensor | None = None,
-        gates_gradient: Tensor | None = None,
-        last_hidden_gradient: Tensor | None = None,
+        gates: Tensor | float | NDArray[Any],
+        hidden: Tensor | float | NDArray[Any],
+        recurrent_weights: Tensor | float | NDArray[Any],
+        initial_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        secondary_bias: Tensor | float | NDArray[Any] | None = None,
+        lengths: Tensor | float | NDArray[Any] | None = None,
+        hidden_gradient: Tensor | float | NDArray[Any] | None = None,
+        gates_gradient: Tensor | float | NDArray[Any] | None = None,
+        last_hidden_gradient: Tensor | float | NDArray[Any] | None = None,
         *,
         reverse: bool = False,
         reset_gate_first: bool = True,
@@ -10123,10 +10143,10 @@ class Ops:
         """
     def loss(
         self,
-        prediction: Tensor,
-        labels: Tensor,
-        weights: Tensor | None = None,
-        class_weights: Tensor | None = None,
+        prediction: Tensor | float | NDArray[Any],
+        labels: Tensor | float | NDArray[Any],
+        weights: Tensor | float | NDArray[Any] | None = None,
+        class_weights: Tensor | float | NDArray[Any] | None = None,
         *,
         type: LossType | LossTypeName,
         reduction: ReductionType | ReductionTypeName = "mean",
@@ -10200,11 +10220,11 @@ class Ops:
         """
     def loss_gradient(
         self,
-        gradient: Tensor,
-        prediction: Tensor,
-        labels: Tensor,
-        weights: Tensor | None = None,
-        class_weights: Tensor | None = None,
+        gradient: Tensor | float | NDArray[Any],
+        prediction: Tensor | float | NDArray[Any],
+        labels: Tensor | float | NDArray[Any],
+        weights: Tensor | float | NDArray[Any] | None = None,
+        class_weights: Tensor | float | NDArray[Any] | None = None,
         *,
         type: LossType | LossTypeName,
         reduction: ReductionType | ReductionTypeName = "mean",
@@ -10251,14 +10271,14 @@ class Ops:
         """
     def lstm(
         self,
-        source: Tensor,
-        recurrent_weight: Tensor,
-        input_weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        init_state: Tensor | None = None,
-        init_cell: Tensor | None = None,
-        mask: Tensor | None = None,
-        peephole: Tensor | None = None,
+        source: Tensor | float | NDArray[Any],
+        recurrent_weight: Tensor | float | NDArray[Any],
+        input_weight: Tensor | float | NDArray[Any] | None = None,
+        bias: Tensor | float | NDArray[Any] | None = None,
+        init_state: Tensor | float | NDArray[Any] | None = None,
+        init_cell: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        peephole: Tensor | float | NDArray[Any] | None = None,
         *,
         descriptor: LSTMOpDescriptor = ...,
         name: str = "",
@@ -10300,19 +10320,19 @@ class Ops:
         """
     def lstm_gradients(
         self,
-        source: Tensor,
-        recurrent_weight: Tensor,
-        source_gradient: Tensor,
-        z_state: Tensor,
-        cell_output_fwd: Tensor,
-        state_gradient: Tensor | None = None,
-        cell_gradient: Tensor | None = None,
-        input_weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        init_state: Tensor | None = None,
-        init_cell: Tensor | None = None,
-        mask: Tensor | None = None,
-        peephole: Tensor | None = None,
+        source: Tensor | float | NDArray[Any],
+        recurrent_weight: Tensor | float | NDArray[Any],
+        source_gradient: Tensor | float | NDArray[Any],
+        z_state: Tensor | float | NDArray[Any],
+        cell_output_fwd: Tensor | float | NDArray[Any],
+        state_gradient: Tensor | float | NDArray[Any] | None = None,
+        cell_gradient: Tensor | float | NDArray[Any] | None = None,
+        input_weight: Tensor | float | NDArray[Any] | None = None,
+        bias: Tensor | float | NDArray[Any] | None = None,
+        init_state: Tensor | float | NDArray[Any] | None = None,
+        init_cell: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        peephole: Tensor | float | NDArray[Any] | None = None,
         *,
         descriptor: LSTMOpDescriptor = ...,
         name: str = "",
@@ -10353,13 +10373,13 @@ class Ops:
         """
     def lstm_steps(
         self,
-        x: Tensor,
-        recurrent_weights: Tensor,
-        initial_state: Tensor | None = None,
-        initial_cell: Tensor | None = None,
-        peephole: Tensor | None = None,
-        mask: Tensor | None = None,
-        lengths: Tensor | None = None,
+        x: Tensor | float | NDArray[Any],
+        recurrent_weights: Tensor | float | NDArray[Any],
+        initial_state: Tensor | float | NDArray[Any] | None = None,
+        initial_cell: Tensor | float | NDArray[Any] | None = None,
+        peephole: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        lengths: Tensor | float | NDArray[Any] | None = None,
         *,
         reverse: bool = False,
         forget_gate_last: bool = False,
@@ -10451,20 +10471,20 @@ class Ops:
         """
     def lstm_steps_gradient(
         self,
-        gates: Tensor,
-        cells: Tensor,
-        hidden: Tensor | None,
-        recurrent_weights: Tensor,
-        initial_state: Tensor | None = None,
-        initial_cell: Tensor | None = None,
-        peephole: Tensor | None = None,
-        mask: Tensor | None = None,
-        lengths: Tensor | None = None,
-        hidden_gradient: Tensor | None = None,
-        cells_gradient: Tensor | None = None,
-        gates_gradient: Tensor | None = None,
-        last_hidden_gradient: Tensor | None = None,
-        last_cell_gradient: Tensor | None = None,
+        gates: Tensor | float | NDArray[Any],
+        cells: Tensor | float | NDArray[Any],
+        hidden: Tensor | float | NDArray[Any] | None,
+        recurrent_weights: Tensor | float | NDArray[Any],
+        initial_state: Tensor | float | NDArray[Any] | None = None,
+        initial_cell: Tensor | float | NDArray[Any] | None = None,
+        peephole: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        lengths: Tensor | float | NDArray[Any] | None = None,
+        hidden_gradient: Tensor | float | NDArray[Any] | None = None,
+        cells_gradient: Tensor | float | NDArray[Any] | None = None,
+        gates_gradient: Tensor | float | NDArray[Any] | None = None,
+        last_hidden_gradient: Tensor | float | NDArray[Any] | None = None,
+        last_cell_gradient: Tensor | float | NDArray[Any] | None = None,
         *,
         reverse: bool = False,
         forget_gate_last: bool = False,
@@ -10548,9 +10568,9 @@ class Ops:
         """
     def matmul(
         self,
-        x: Tensor,
-        y: Tensor,
-        bias: Tensor | None = None,
+        x: Tensor | float | NDArray[Any],
+        y: Tensor | float | NDArray[Any],
+        bias: Tensor | float | NDArray[Any] | None = None,
         *,
         alpha: float = 1.0,
         transposes_x: bool = False,
@@ -10636,9 +10656,9 @@ class Ops:
         """
     def max_pool_2d_gradient(
         self,
-        gradient: Tensor,
-        x: Tensor,
-        state: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
+        state: Tensor | float | NDArray[Any],
         *,
         kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
@@ -10834,12 +10854,12 @@ class Ops:
     def rmsprop_update(
         self,
         parameter: Tensor,
-        gradient: Tensor,
+        gradient: Tensor | float | NDArray[Any],
         square_average: Tensor,
         momentum: Tensor | None,
         gradient_average: Tensor | None,
-        hyperparameters: Tensor,
-        scale: Tensor | None = None,
+        hyperparameters: Tensor | float | NDArray[Any],
+        scale: Tensor | float | NDArray[Any] | None = None,
         *,
         gradient_rescale: float = 1.0,
         clips_by_value: bool = False,
@@ -10898,9 +10918,9 @@ class Ops:
         """
     def sample_norm(
         self,
-        x: Tensor,
-        gamma: Tensor | None = None,
-        beta: Tensor | None = None,
+        x: Tensor | float | NDArray[Any],
+        gamma: Tensor | float | NDArray[Any] | None = None,
+        beta: Tensor | float | NDArray[Any] | None = None,
         running_mean: Tensor | None = None,
         running_variance: Tensor | None = None,
         *,
@@ -10961,11 +10981,11 @@ class Ops:
         """
     def sample_norm_gradient(
         self,
-        gradient: Tensor,
-        x: Tensor,
-        gamma: Tensor | None,
-        mean: Tensor,
-        variance: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
+        gamma: Tensor | float | NDArray[Any] | None,
+        mean: Tensor | float | NDArray[Any],
+        variance: Tensor | float | NDArray[Any],
         *,
         axis: int = 1,
         groups: int = 0,
@@ -11007,9 +11027,9 @@ class Ops:
         """
     def scatter(
         self,
-        source: Tensor,
-        indices: Tensor,
-        data: Tensor,
+        source: Tensor | float | NDArray[Any],
+        indices: Tensor | float | NDArray[Any],
+        data: Tensor | float | NDArray[Any],
         *,
         axis: int = 1,
         reduction_type: ReductionType | ReductionTypeName = "none",
@@ -11050,8 +11070,8 @@ class Ops:
         """
     def scatter_gradient(
         self,
-        gradient: Tensor,
-        indices: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        indices: Tensor | float | NDArray[Any],
         *,
         axis: int = 1,
         name: str = "",
@@ -11080,9 +11100,9 @@ class Ops:
         """
     def select(
         self,
-        condition: Tensor,
-        x: Tensor,
-        y: Tensor,
+        condition: Tensor | float | NDArray[Any],
+        x: Tensor | float | NDArray[Any],
+        y: Tensor | float | NDArray[Any],
         *,
         name: str = "",
         phase: str = "forward",
@@ -11112,18 +11132,17 @@ class Ops:
 
         Example:
             >>> g = tg.Graph()
-            >>> x, zero = tg.Tensor((8, 10)), tg.Tensor((1,), data=[0.0])
-            >>> is_padding = tg.Tensor((8, 10), "bool")
-            >>> g.ops.select(is_padding, zero, x).shape
+            >>> x, is_padding = tg.Tensor((8, 10)), tg.Tensor((8, 10), "bool")
+            >>> g.ops.select(is_padding, 0.0, x).shape
             (8, 10)
         """
     def sgd_update(
         self,
         parameter: Tensor,
-        gradient: Tensor,
+        gradient: Tensor | float | NDArray[Any],
         momentum: Tensor | None,
-        hyperparameters: Tensor,
-        scale: Tensor | None = None,
+        hyperparameters: Tensor | float | NDArray[Any],
+        scale: Tensor | float | NDArray[Any] | None = None,
         *,
         gradient_rescale: float = 1.0,
         clips_by_value: bool = False,
@@ -11176,12 +11195,12 @@ class Ops:
         """
     def single_gate_rnn(
         self,
-        source: Tensor,
-        recurrent_weight: Tensor,
-        input_weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        init_state: Tensor | None = None,
-        mask: Tensor | None = None,
+        source: Tensor | float | NDArray[Any],
+        recurrent_weight: Tensor | float | NDArray[Any],
+        input_weight: Tensor | float | NDArray[Any] | None = None,
+        bias: Tensor | float | NDArray[Any] | None = None,
+        init_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
         *,
         descriptor: SingleGateRNNDescriptor = ...,
         name: str = "",
@@ -11220,15 +11239,15 @@ class Ops:
         """
     def single_gate_rnn_gradients(
         self,
-        source: Tensor,
-        recurrent_weight: Tensor,
-        source_gradient: Tensor,
-        z_state: Tensor,
-        state_gradient: Tensor | None = None,
-        input_weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        init_state: Tensor | None = None,
-        mask: Tensor | None = None,
+        source: Tensor | float | NDArray[Any],
+        recurrent_weight: Tensor | float | NDArray[Any],
+        source_gradient: Tensor | float | NDArray[Any],
+        z_state: Tensor | float | NDArray[Any],
+        state_gradient: Tensor | float | NDArray[Any] | None = None,
+        input_weight: Tensor | float | NDArray[Any] | None = None,
+        bias: Tensor | float | NDArray[Any] | None = None,
+        init_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
         *,
         descriptor: SingleGateRNNDescriptor = ...,
         name: str = "",
@@ -11264,11 +11283,11 @@ class Ops:
         """
     def single_gate_steps(
         self,
-        x: Tensor,
-        recurrent_weights: Tensor,
-        initial_state: Tensor | None = None,
-        mask: Tensor | None = None,
-        lengths: Tensor | None = None,
+        x: Tensor | float | NDArray[Any],
+        recurrent_weights: Tensor | float | NDArray[Any],
+        initial_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        lengths: Tensor | float | NDArray[Any] | None = None,
         *,
         reverse: bool = False,
         activation: ActivationType | ActivationTypeName = "tanh",
@@ -11321,14 +11340,14 @@ class Ops:
         """
     def single_gate_steps_gradient(
         self,
-        gates: Tensor,
-        recurrent_weights: Tensor,
-        initial_state: Tensor | None = None,
-        mask: Tensor | None = None,
-        lengths: Tensor | None = None,
-        hidden_gradient: Tensor | None = None,
-        gates_gradient: Tensor | None = None,
-        last_hidden_gradient: Tensor | None = None,
+        gates: Tensor | float | NDArray[Any],
+        recurrent_weights: Tensor | float | NDArray[Any],
+        initial_state: Tensor | float | NDArray[Any] | None = None,
+        mask: Tensor | float | NDArray[Any] | None = None,
+        lengths: Tensor | float | NDArray[Any] | None = None,
+        hidden_gradient: Tensor | float | NDArray[Any] | None = None,
+        gates_gradient: Tensor | float | NDArray[Any] | None = None,
+        last_hidden_gradient: Tensor | float | NDArray[Any] | None = None,
         *,
         reverse: bool = False,
         activation: ActivationType | ActivationTypeName = "tanh",
@@ -11479,8 +11498,8 @@ class Ops:
         """
     def softmax_gradient(
         self,
-        gradient: Tensor,
-        y: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        y: Tensor | float | NDArray[Any],
         *,
         operation: SoftmaxOperation | SoftmaxOperationName = "softmax",
         axis: int = 1,
@@ -11660,8 +11679,8 @@ class Ops:
     def update_loss_scale(
         self,
         loss_scale: Tensor,
-        hyperparameters: Tensor,
-        *squared_norms: Tensor,
+        hyperparameters: Tensor | float | NDArray[Any],
+        *squared_norms: Tensor | float | NDArray[Any],
         interval: int = 2000,
         beta1: float = 0.0,
         beta2: float = 0.0,
@@ -11771,9 +11790,9 @@ class Ops:
         """
     def yolo_loss(
         self,
-        prediction: Tensor,
-        labels: Tensor,
-        anchors: Tensor,
+        prediction: Tensor | float | NDArray[Any],
+        labels: Tensor | float | NDArray[Any],
+        anchors: Tensor | float | NDArray[Any],
         *,
         should_rescore: bool = True,
         scale_spatial_position_loss: float = 10.0,
@@ -11829,10 +11848,10 @@ class Ops:
         """
     def yolo_loss_gradient(
         self,
-        gradient: Tensor,
-        prediction: Tensor,
-        labels: Tensor,
-        anchors: Tensor,
+        gradient: Tensor | float | NDArray[Any],
+        prediction: Tensor | float | NDArray[Any],
+        labels: Tensor | float | NDArray[Any],
+        anchors: Tensor | float | NDArray[Any],
         *,
         should_rescore: bool = True,
         scale_spatial_position_loss: float = 10.0,

@@ -116,7 +116,7 @@ def _values(name: str, tensor: Any) -> Any:
 
 def numpy_ufunc(
     self: object,  # noqa: ARG001 - NumPy's protocol
-    ufunc: np.ufunc,
+    ufunc: Any,
     method: str,
     *inputs: Any,
     **keywords: Any,
