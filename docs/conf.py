@@ -201,6 +201,7 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", mark_wide)
     app.connect("source-read", include_root_page, priority=400)
     app.connect("source-read", mend_links)
+    # In this order: lists of results, which sections become, are markup.
+    app.connect("autodoc-process-docstring", plain_text, priority=300)
     app.connect("autodoc-process-docstring", parse_sections, priority=400)
-    app.connect("autodoc-process-docstring", plain_text)
     app.connect("missing-reference", public_name)
