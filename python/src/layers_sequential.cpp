@@ -23,15 +23,18 @@ using AnyStep = py::typing::Union<Layer, py::typing::Callable<Tensor(Tensor)>>;
 
 [[noreturn]] void fail(const char* call, std::size_t index,
                        const std::string& expected, const py::handle& item) {
-  const bool is_class = PyType_Check(item.ptr()) != 0;
-  throw CallError(ErrorInfo{
-      .op = call,
-      .what = "item " + std::to_string(index) + " has another type",
-      .expected = expected,
-      .got = describe(item),
-      .hint = is_class ? "Make one: " +
-                             item.attr("__name__").cast<std::string>() + "()."
-                       : ""});
+  std::string hint;
+  if (PyType_Check(item.ptr()) != 0) {
+    hint = "Make one: " + item.attr("__name__").cast<std::string>() + "().";
+  } else if (py::isinstance<Tensor>(item)) {
+    hint = "Several sources of a layer are a list: node(layer, [x, lengths]).";
+  }
+  throw CallError(
+      ErrorInfo{.op = call,
+                .what = "item " + std::to_string(index) + " has another type",
+                .expected = expected,
+                .got = describe(item),
+                .hint = hint});
 }
 
 /// Calls `function` with the GIL.

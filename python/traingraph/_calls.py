@@ -168,11 +168,15 @@ def _told(annotation: str, value: Any) -> str:
     return got(value)
 
 
+def _are_tensors(value: object) -> bool:
+    return fits("Tensor | collections.abc.Sequence[Tensor]", value)
+
+
 def _hint(parameter: inspect.Parameter, value: object) -> str:
     types = dict(types_of(parameter.annotation))
     if isinstance(value, type) and "traingraph._core." in parameter.annotation:
         return f"Make one: {value.__name__}(...)."
-    if fits("Tensor", value) and "bool" in types:
+    if "bool" in types and _are_tensors(value):
         return "Several sources are one list: node(layer, [x, lengths])."
     if "Mapping" in types and isinstance(value, (list, tuple)):
         return f'Pass names too: {parameter.name}={{"x": x}}.'
