@@ -24,7 +24,7 @@ TensorMap to_map(const NamedTensors& tensors, const Context& context);
 
 /// The same for what is declared when a graph is made or afterwards.
 struct Declared {
-  TensorMap inputs, loss_labels, loss_label_weights;
+  TensorMap inputs = {}, loss_labels = {}, loss_label_weights = {};
 };
 inline Declared to_declared(const NamedTensors& inputs,
                             const NamedTensors& loss_labels,
