@@ -10,9 +10,10 @@ namespace {
 using Base = layers::NormalizationLayer;
 
 constexpr const char* kNormalizationDoc = R"pbdoc(
-    Base of the normalizations: ``y = gamma * (x - mean) / sqrt(variance +
-    variance_epsilon) + beta``, where each class says what mean and biased variance
-    are of.
+    The base of the normalizations.
+
+    They compute ``gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta``; each
+    class says what mean and biased variance are of.
 )pbdoc";
 
 constexpr const char* kBatchNormalizationDoc = R"pbdoc(

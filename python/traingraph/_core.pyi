@@ -5772,9 +5772,10 @@ class MultiheadAttention(Layer):
 
 class NormalizationLayer(Layer):
     """
-    Base of the normalizations: ``y = gamma * (x - mean) / sqrt(variance +
-    variance_epsilon) + beta``, where each class says what mean and biased variance
-    are of.
+    The base of the normalizations.
+
+    They compute ``gamma * (x - mean) / sqrt(variance + variance_epsilon) + beta``; each
+    class says what mean and biased variance are of.
     """
     @property
     def beta(self) -> Tensor | None:
