@@ -233,9 +233,9 @@ enum { kOfParameters, kOfGradients, kOfSlots, kOfHyperparameters, kNumBuffers };
 
 UpdateTask task_of(Case& c, Layout& layout) {
   UpdateTask task;
-  task.rule = update_rule(c.program, c.node());
+  task.spec = update_spec(c.program, c.node());
   const auto put = [&](UpdateBuffer b, int buffer, const Floats& values) {
-    if (task.rule.inputs[b] >= 0) task.places[b] = layout.put(buffer, values);
+    if (task.spec.inputs[b] >= 0) task.places[b] = layout.put(buffer, values);
   };
   put(kUpdatedParameter, kOfParameters, c.p);
   put(kUpdateGradient, kOfGradients, c.g);
@@ -318,8 +318,8 @@ TEST(UpdateKernels, AccumulateStartsOverWhateverWasThere) {
   for (float keep : {0.0f, 1.0f, 0.5f}) {
     Memory memory{{kNan, 3, -4}, {2, 5, 7}, {9, keep, 0.25f}};
     UpdateTask task;
-    task.rule.op = OpKind::AccumulateGradient;
-    task.rule.count = 3;
+    task.spec.op = OpKind::AccumulateGradient;
+    task.spec.count = 3;
     task.places[kUpdatedParameter] = {0, 0};
     task.places[kUpdateGradient] = {1, 0};
     task.places[kUpdateHyperparameters] = {2, sizeof(float)};

@@ -11,8 +11,8 @@ namespace {
 UpdateTask plain_task(std::int64_t count, OpKind op = OpKind::SgdUpdate,
                       int buffer = 0) {
   UpdateTask task;
-  task.rule.op = op;
-  task.rule.count = count;
+  task.spec.op = op;
+  task.spec.count = count;
   for (auto& place : task.places) place = {buffer, 0};
   return task;
 }
@@ -40,7 +40,7 @@ TEST(UpdateLaunches, TakeAsManyTensorsAsATableHolds) {
 
 TEST(UpdateLaunches, AreOfOneRuleAndTheSameBuffers) {
   UpdateTask other_rate = plain_task(5), other_buffer = plain_task(5);
-  other_rate.rule.params.lr_scale = 0.5f;
+  other_rate.spec.params.lr_scale = 0.5f;
   other_buffer.places[kUpdateSlots].buffer = 3;
   const auto launches =
       plan(std::vector{plain_task(5), other_rate, plain_task(7), other_buffer,
