@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/ops/update_loops.h"
+#include "cpu/ops/update_steps.h"
+#include "graph/op_def.h"
 #include "metal/kernels/sources.h"
 #include "metal/kernels/update.h"
 
