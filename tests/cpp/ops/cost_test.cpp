@@ -151,7 +151,7 @@ TEST(Cost, OfLookingUpIsThatOfTheRows) {
 }
 
 TEST(Cost, OfASliceIsThatOfItsPart) {
-  const SliceAttrs attrs{.start = {100, 0}, .end = {110, 8}};
+  const SliceAttrs attrs{.start = {100, 0}, .end = {110, 8}, .stride = {}};
   EXPECT_EQ(cost_of(OpKind::Slice, attrs, {{{1000, 8}}}).bytes, 2 * 4 * 10 * 8);
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 // Two levels of central differences in float64 where a rule uses a nonlinear
 // gradient op; 1e-9 is typical.
-constexpr double kTolerance = 2e-7;
+constexpr double kRuleTolerance = 2e-7;
 
 RefTensor random_tensor(const Shape& shape, double low, double high,
                         unsigned seed) {
@@ -71,7 +71,7 @@ void check_gradients(OpKind op, const Attributes& attrs, const RefTensors& in,
     ASSERT_EQ(program.shape(map.at(inputs[i])), expected.shape);
     for (std::size_t k = 0; k < expected.data.size(); ++k) {
       EXPECT_NEAR(got.data[k], expected.data[k],
-                  kTolerance * std::max(1.0, std::abs(expected.data[k])))
+                  kRuleTolerance * std::max(1.0, std::abs(expected.data[k])))
           << "element " << k;
     }
   }
