@@ -26,7 +26,8 @@ enum {
   TG_DEVICE_ERROR = 7,
   TG_FILE_ERROR = 8,
   TG_CANCELLED = 9,
-  TG_INTERNAL_ERROR = 10
+  TG_INTERNAL_ERROR = 10,
+  TG_DEVICE_LOST = 11 /* with all its memory: only a new process helps */
 };
 
 /* The numbers of traingraph::DataType. */

@@ -62,6 +62,15 @@ TRAINGRAPH_ERROR(CancelledError);
 #undef TRAINGRAPH_ERROR
 // clang-format on
 
+/// The device is lost, and with it all work and all memory there is on it. What
+/// was in flight ends with this error; every later call for this device throws
+/// it at once. Results that were given back stay. A new process, and a
+/// checkpoint of before, go on.
+class TRAINGRAPH_API DeviceLostError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 /// Our bug; the message says how to report it.
 class TRAINGRAPH_API InternalError : public Error {
  public:

@@ -73,6 +73,8 @@ py::object to_python(const std::exception_ptr& error) {
     return make("OutOfMemoryError", e);
   } catch (const CancelledError& e) {
     return make("CancelledError", e);
+  } catch (const DeviceLostError& e) {
+    return make("DeviceLostError", e);
   } catch (const DeviceError& e) {
     return make("DeviceError", e);
   } catch (const FileError& e) {

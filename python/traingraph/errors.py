@@ -12,6 +12,7 @@ __all__ = [
     "CancelledError",
     "DTypeError",
     "DeviceError",
+    "DeviceLostError",
     "Error",
     "FileError",
     "InternalError",
@@ -103,6 +104,15 @@ class OutOfMemoryError(Error, MemoryError):
 
 class DeviceError(Error, RuntimeError):
     """The device failed while running, or is not available."""
+
+
+class DeviceLostError(DeviceError):
+    """The device is lost, and with it all work and all memory there is on it.
+
+    What was in flight ends with this error; every later call for this device
+    raises it at once. Results that were given back stay. A new process, and a
+    checkpoint of before, go on.
+    """
 
 
 class CancelledError(Error, RuntimeError):

@@ -21,6 +21,7 @@ tg_status status_of(const Error& error) {
   if (dynamic_cast<const UnsupportedError*>(&error)) return TG_UNSUPPORTED;
   if (dynamic_cast<const StateError*>(&error)) return TG_STATE_ERROR;
   if (dynamic_cast<const OutOfMemoryError*>(&error)) return TG_OUT_OF_MEMORY;
+  if (dynamic_cast<const DeviceLostError*>(&error)) return TG_DEVICE_LOST;
   if (dynamic_cast<const DeviceError*>(&error)) return TG_DEVICE_ERROR;
   if (dynamic_cast<const FileError*>(&error)) return TG_FILE_ERROR;
   if (dynamic_cast<const CancelledError*>(&error)) return TG_CANCELLED;

@@ -24,6 +24,7 @@ BASES = {
     tg.UnsupportedError: NotImplementedError,
     tg.StateError: RuntimeError,
     tg.DeviceError: RuntimeError,
+    tg.DeviceLostError: tg.DeviceError,
     tg.CancelledError: RuntimeError,
     tg.InternalError: RuntimeError,
     tg.OutOfMemoryError: MemoryError,
