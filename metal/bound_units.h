@@ -43,6 +43,8 @@ struct BoundUnit {
 
 class MetalUnits final : public BoundUnits {
  public:
+  using BoundUnits::BoundUnits;
+
   std::vector<BoundUnit> units;
 
   // Only the queue's thread uses this.
@@ -52,23 +54,32 @@ class MetalUnits final : public BoundUnits {
 };
 
 BufferCopy buffer_copy(const Upload& copy);
+BufferCopy buffer_copy(const Copy& copy);
 BufferCopy buffer_copy(const Download& copy);
-template <class Copy>  // Upload or Download
+template <class AnyCopy>  // Upload, Copy or Download
 void encode_copies(MPSCommandBuffer* buffer, const GpuLimits& limits,
-                   std::span<const Copy> copies) {
+                   std::span<const AnyCopy> copies) {
   if (copies.empty()) return;
   id<MTLBlitCommandEncoder> blit = [buffer blitCommandEncoder];
-  for (const Copy& copy : copies) {
+  for (const AnyCopy& copy : copies) {
     encode_copy(blit, limits, buffer_copy(copy));
   }
   [blit endEncoding];
 }
+
+/// Is there anything that comes before the work?
+inline bool has_supplies(const Submission& submission) {
+  return !submission.uploads.empty() || !submission.copies.empty();
+}
+void encode_supplies(MPSCommandBuffer* buffer, const GpuLimits& limits,
+                     const Submission& submission);
 
 /// Throws OutOfMemoryError when Metal gives no buffer, DeviceError when it
 /// refuses one.
 std::unique_ptr<MetalUnits> bind_units(
     const LoweredProgram& program, std::span<const UnitId> units,
     std::span<const Location> locations,
-    std::span<const std::vector<PoisonRange>> poison);
+    std::span<const std::vector<PoisonRange>> poison,
+    std::span<const Mark> marks);
 
 }  // namespace traingraph::metal

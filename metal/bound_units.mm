@@ -107,15 +107,26 @@ BufferCopy buffer_copy(const Upload& copy) {
   return copy_between(copy.from, copy.to, copy.bytes);
 }
 
+BufferCopy buffer_copy(const Copy& copy) {
+  return copy_between(copy.from, copy.to, copy.bytes);
+}
+
 BufferCopy buffer_copy(const Download& copy) {
   return copy_between(copy.from, copy.to, copy.bytes);
+}
+
+void encode_supplies(MPSCommandBuffer* buffer, const GpuLimits& limits,
+                     const Submission& submission) {
+  encode_copies(buffer, limits, submission.uploads);
+  encode_copies(buffer, limits, submission.copies);
 }
 
 std::unique_ptr<MetalUnits> bind_units(
     const LoweredProgram& program, std::span<const UnitId> units,
     std::span<const Location> locations,
-    std::span<const std::vector<PoisonRange>> poison) {
-  auto bound = std::make_unique<MetalUnits>();
+    std::span<const std::vector<PoisonRange>> poison,
+    std::span<const Mark> marks) {
+  auto bound = std::make_unique<MetalUnits>(units.size(), marks);
   for (UnitId id : units) {
     const Unit& unit = program.units[id];
     BoundUnit& to = bound->units.emplace_back();

@@ -76,7 +76,7 @@ class CommitQueue {
   void move_on();
   bool move_first();
   void begin(PendingCommit& pending_commit);
-  HeldBuffer encode_uploads(const Submission& submission) const;
+  HeldBuffer encode_supplies_of(const Submission& submission) const;
 
   const GpuDevice& device_;
   mutable std::mutex mutex_;

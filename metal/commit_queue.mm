@@ -167,20 +167,20 @@ void CommitQueue::begin(PendingCommit& pending_commit) {
   pending_commit.work = {};
   pending_commit.copies = {};
   pending_commit.has_copies = false;
-  if (submission.uploads.empty()) return;
+  if (!has_supplies(submission)) return;
   const Submission* from = &submission;
-  HeldBuffer* uploads = &pending_commit.work;
+  HeldBuffer* supplies = &pending_commit.work;
   run_guarded(^{
-    *uploads = encode_uploads(*from);
+    *supplies = encode_supplies_of(*from);
   });
 }
 
-HeldBuffer CommitQueue::encode_uploads(const Submission& submission) const {
+HeldBuffer CommitQueue::encode_supplies_of(const Submission& submission) const {
   static const std::function<void()> nothing = [] {};
   auto buffer = adopt([[TGObservedCommandBuffer alloc]
       initWithCommandBuffer:[device_.queue.get() commandBuffer]
                beforeCommit:nothing]);
-  encode_copies(buffer.get(), device_.limits, submission.uploads);
+  encode_supplies(buffer.get(), device_.limits, submission);
   return {.buffer = std::move(buffer), .label = "copies"};
 }
 

@@ -39,8 +39,9 @@ class MetalContext final : public DeviceContext {
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
-      std::span<const std::vector<PoisonRange>> poison) override {
-    return bind_units(program, units, locations, poison);
+      std::span<const std::vector<PoisonRange>> poison,
+      std::span<const Mark> marks) override {
+    return bind_units(program, units, locations, poison, marks);
   }
   bool reaches_marks() const override { return true; }
   void submit(Submission& submission) override { stream_.submit(submission); }

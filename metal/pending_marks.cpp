@@ -8,7 +8,7 @@ std::exception_ptr PendingMarks::reach(std::size_t end) {
   try {
     while (next_ < end) submission_.reached(next_++);
   } catch (...) {
-    next_ = submission_.marks.size();
+    next_ = marks_.size();
     return std::current_exception();
   }
   return nullptr;

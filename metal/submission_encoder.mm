@@ -55,8 +55,8 @@ void SubmissionEncoder::run() {
   if (bound_) bound_->was_encoded = true;
   begin();
   // A submission that is blocked copies as well: later ones may need it.
-  encode_copies(buffer_.get(), device_.limits, submission_.uploads);
-  is_fresh_ = submission_.uploads.empty();
+  encode_supplies(buffer_.get(), device_.limits, submission_);
+  is_fresh_ = !has_supplies(submission_);
   if (!marks_.empty()) go_on(false);
   for (int i = 0; i < count && !is_blocked_; ++i) {
     if (!reach_marks(i)) return;
@@ -87,10 +87,10 @@ void SubmissionEncoder::abandon() {
   if (buffer_.get()) catch_up();
   buffer_ = {};
   pending_commit_.copies = {};
-  if (num_committed_ > 0 || submission_.uploads.empty()) return;
+  if (num_committed_ > 0 || !has_supplies(submission_)) return;
   unit_ = -1;
   begin();
-  encode_copies(buffer_.get(), device_.limits, submission_.uploads);
+  encode_supplies(buffer_.get(), device_.limits, submission_);
   pending_commit_.work = hold();
 }
 

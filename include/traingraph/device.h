@@ -49,7 +49,8 @@ class TRAINGRAPH_API Device {
   std::vector<std::string> gpu_devices() const;
   /// Can tensors of this type take part in computations?
   bool computes_in(DataType data_type) const;
-  /// Waits until all work enqueued so far is over.
+  /// Waits until all work enqueued so far is over. Throws DeviceLostError when
+  /// the device is lost.
   void synchronize() const;
   /// Waits for all devices there are.
   static void synchronize_all();

@@ -25,6 +25,8 @@ namespace {
 
 class CpuUnits : public BoundUnits {
  public:
+  using BoundUnits::BoundUnits;
+
   std::vector<BoundKernel> kernels;
   std::vector<std::vector<std::span<std::byte>>>
       poison;  // per kernel, or empty
@@ -103,8 +105,9 @@ class CpuContext final : public HostMemoryContext {
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
-      std::span<const std::vector<PoisonRange>> poison) override {
-    auto bound = std::make_unique<CpuUnits>();
+      std::span<const std::vector<PoisonRange>> poison,
+      std::span<const Mark> marks) override {
+    auto bound = std::make_unique<CpuUnits>(units.size(), marks);
     std::vector<std::byte*> addresses;
     for (UnitId id : units) {
       const Unit& unit = program.units[id];

@@ -97,7 +97,7 @@ GroupLock::GroupLock(const char* call, Session& session) {
     locks_.clear();
     alive_.clear();
   }
-  session.require_compiled(call);
+  session.require_device(call);
   session.in_flight.wait_until_idle();
   for (const auto& other : alive_) other->in_flight.wait_until_idle();
 }

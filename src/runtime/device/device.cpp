@@ -95,7 +95,10 @@ bool Device::computes_in(DataType type) const {
   return context_->target().computes_in(type);
 }
 
-void Device::synchronize() const { drain_with_watchers(*context_); }
+void Device::synchronize() const {
+  drain_with_watchers(*context_);
+  context_->require_not_lost("synchronize");
+}
 
 void Device::synchronize_all() { drain_all(); }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Memory of a device, which only its backend can address, and memory of the
-// host that its queue copies from and to.
+// Memory of a device, which only its backend can address, and what its queue
+// copies there and from there: memory of the host, of its own, and of others'.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 
 namespace traingraph {
@@ -41,10 +42,32 @@ struct Upload {
   std::size_t bytes = 0;
 };
 
+/// From device memory to device memory.
+struct Copy {
+  Location from, to;
+  std::size_t bytes = 0;
+};
+
 struct Download {
   Location from;
   HostLocation to;
   std::size_t bytes = 0;
+};
+
+/// Work of somebody else's that a device's queue can wait for; only the
+/// device's backend knows what it is.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+};
+
+/// Memory of a device that somebody else has, such as a tensor of another
+/// library.
+struct DeviceSource {
+  const void* address = nullptr;  // as the device knows it
+  std::size_t bytes = 0;
+  std::shared_ptr<const void> owner = {};   // keeps it alive
+  std::shared_ptr<DeviceEvent> ready = {};  // null: it has been written
 };
 
 /// Work overwrites these bytes with NaN patterns

@@ -37,6 +37,11 @@ HostBuffer::HostBuffer(std::size_t bytes, std::string_view label)
   std::memset(data, 0, bytes);
 }
 
+HostBuffer::HostBuffer(const DeviceSource& source)
+    : bytes_(source.bytes),
+      data_(std::const_pointer_cast<void>(source.owner),
+            static_cast<std::byte*>(const_cast<void*>(source.address))) {}
+
 void run_on_host(Submission& submission, RunUnits run) {
   const auto start = std::chrono::steady_clock::now();
   submission.begin();
@@ -44,14 +49,14 @@ void run_on_host(Submission& submission, RunUnits run) {
     std::memcpy(HostMemoryContext::address_of(copy.to), copy.from.data(),
                 copy.bytes);
   }
+  for (const Copy& copy : submission.copies) {
+    std::memmove(HostMemoryContext::address_of(copy.to),
+                 HostMemoryContext::address_of(copy.from), copy.bytes);
+  }
   std::exception_ptr error = submission.blocked();
   if (!error) {
     try {
-      if (submission.work) {
-        run(submission);
-      } else {
-        Marks(submission).before(0);
-      }
+      if (submission.work) run(submission);
       for (const Download& copy : submission.downloads) {
         std::memcpy(copy.to.data(), HostMemoryContext::address_of(copy.from),
                     copy.bytes);

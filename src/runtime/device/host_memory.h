@@ -18,6 +18,8 @@ class HostBuffer final : public DeviceBuffer,
  public:
   /// Allocates zeros. Throws OutOfMemoryError.
   HostBuffer(std::size_t bytes, std::string_view label);
+  /// A view of somebody else's memory, which nobody writes.
+  explicit HostBuffer(const DeviceSource& source);
 
   std::size_t size_bytes() const override { return bytes_; }
   std::span<std::byte> bytes() const override { return {data_.get(), bytes_}; }
@@ -38,6 +40,10 @@ class HostMemoryContext : public DeviceContext {
       std::size_t bytes, std::string_view label) final {
     return std::make_shared<HostBuffer>(bytes, label);
   }
+  /// The host's memory has been written when there is an address of it.
+  std::shared_ptr<DeviceBuffer> wrap(const DeviceSource& source) final {
+    return std::make_shared<HostBuffer>(source);
+  }
   std::byte* host_view(Location at) const override { return address_of(at); }
   bool reaches_marks() const final { return true; }
 
@@ -46,13 +52,13 @@ class HostMemoryContext : public DeviceContext {
   }
 };
 
-/// Calls reached() as units run, or do nothing.
+/// Calls reached() as units run.
 class Marks {
  public:
   explicit Marks(Submission& submission) : submission_(submission) {}
   /// All before `unit` have run.
   void before(std::size_t unit) {
-    const auto marks = submission_.marks;
+    const auto marks = submission_.work->marks();
     while (next_ < marks.size() &&
            static_cast<std::size_t>(marks[next_].before) <= unit) {
       submission_.reached(next_++);

@@ -28,6 +28,8 @@ struct NullCode : UnitCode {
 
 class NullUnits : public BoundUnits {
  public:
+  using BoundUnits::BoundUnits;
+
   std::vector<const NullCode*> units;
 };
 
@@ -50,20 +52,41 @@ class NullTarget : public Target {
     }
     for (NodeId id = 0; id < static_cast<NodeId>(program.nodes().size());
          ++id) {
-      lowered.units.push_back(lower_node(program.node(id), id));
+      const Node& node = program.node(id);
+      lowered.units.push_back(node.op->is_host ? lower_host(node, id, lowered)
+                                               : lower_node(node, id, lowered));
     }
     return lowered;
   }
 
  private:
-  static Unit lower_node(const Node& node, NodeId id) {
+  /// Results are the operands.
+  static Unit lower_host(const Node& node, NodeId id, LoweredProgram& lowered) {
+    Unit unit;
+    unit.phase = node.phase;
+    unit.nodes = {id};
+    unit.is_host = true;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const StorageId storage = lowered.storage_of[node.inputs[i]];
+      unit.reads.push_back(storage);
+      if (i < node.outputs.size()) {
+        lowered.storage_of[node.outputs[i]] = storage;
+      }
+    }
+    unit.args = unit.writes = unit.reads;
+    return unit;
+  }
+
+  static Unit lower_node(const Node& node, NodeId id,
+                         const LoweredProgram& lowered) {
     Unit unit;
     unit.phase = node.phase;
     unit.nodes = {id};
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       if (node.inputs[i] == kNoValue) continue;
-      unit.reads.push_back(node.inputs[i]);
-      if (mutates(node, i)) unit.writes.push_back(node.inputs[i]);
+      const StorageId storage = lowered.storage_of[node.inputs[i]];
+      unit.reads.push_back(storage);
+      if (mutates(node, i)) unit.writes.push_back(storage);
     }
     for (ValueId output : node.outputs) unit.writes.push_back(output);
     unit.args = unit.reads;
@@ -97,11 +120,12 @@ class NullContext final : public HostMemoryContext {
   DeviceType type() const override { return DeviceType::Null; }
   std::string description() const override { return "null"; }
   const Target& target() const override { return target_; }
-  std::unique_ptr<BoundUnits> bind(
-      const LoweredProgram& program, std::span<const UnitId> units,
-      std::span<const Location>,
-      std::span<const std::vector<PoisonRange>>) override {
-    auto bound = std::make_unique<NullUnits>();
+  std::unique_ptr<BoundUnits> bind(const LoweredProgram& program,
+                                   std::span<const UnitId> units,
+                                   std::span<const Location>,
+                                   std::span<const std::vector<PoisonRange>>,
+                                   std::span<const Mark> marks) override {
+    auto bound = std::make_unique<NullUnits>(units.size(), marks);
     for (UnitId id : units) {
       bound->units.push_back(
           static_cast<const NullCode*>(program.units[id].code.get()));

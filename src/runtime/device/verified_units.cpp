@@ -60,7 +60,7 @@ class RunPlanner {
         places.push_back({buffer.get(), 0});
       }
       result.reference = context.bind(
-          reference_.lowered, std::span(&units_[number], 1), places, {});
+          reference_.lowered, std::span(&units_[number], 1), places, {}, {});
       for (StorageId storage : unit.writes) holds_[storage] = true;
     }
     for (NodeId id : nodes_) {
@@ -174,7 +174,8 @@ std::unique_ptr<VerifiedUnits> verify_units(const LoweredProgram& program,
                                             const ReferenceProgram& reference,
                                             DeviceContext& context) {
   RunPlanner planner(program, units, locations, reference);
-  auto verified = std::make_unique<VerifiedUnits>();
+  auto verified =
+      std::make_unique<VerifiedUnits>(units.size(), std::span<const Mark>());
   verified->given = planner.given_first();
   for (int i = 0; i < planner.num_units(); ++i) {
     VerifiedUnit unit = planner.unit(i, context);

@@ -47,6 +47,8 @@ struct VerifiedUnit {
 };
 
 struct VerifiedUnits final : BoundUnits {
+  using BoundUnits::BoundUnits;
+
   std::unique_ptr<BoundUnits> device;
   /// The run reads these and does not compute them; variables are as before
   /// their changes.

@@ -125,14 +125,19 @@ class VerifyingContext final : public DeviceContext {
       std::size_t bytes, std::string_view label) override {
     return device_->allocate_staging(bytes, label);
   }
+  std::shared_ptr<DeviceBuffer> wrap(const DeviceSource& source) override {
+    return device_->wrap(source);
+  }
   std::byte* host_view(Location at) const override {
     return device_->host_view(at);
   }
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
-      std::span<const std::vector<PoisonRange>> poison) override;
+      std::span<const std::vector<PoisonRange>> poison,
+      std::span<const Mark> marks) override;
   void submit(Submission& submission) override { queue_.submit(submission); }
+  std::exception_ptr loss() const override { return device_->loss(); }
   void drain() override { queue_.drain(); }
   void close() override { queue_.close(); }
   const DeviceContext& device() const override { return device_->device(); }
@@ -162,12 +167,13 @@ void VerifyingContext::allocate(ReferenceProgram& reference) {
 std::unique_ptr<BoundUnits> VerifyingContext::bind(
     const LoweredProgram& program, std::span<const UnitId> units,
     std::span<const Location> locations,
-    std::span<const std::vector<PoisonRange>> poison) {
+    std::span<const std::vector<PoisonRange>> poison,
+    std::span<const Mark> marks) {
   auto& reference = static_cast<ReferenceProgram&>(*program.data);
   allocate(reference);
   auto verified =
       verify_units(program, units, locations, reference, *reference_);
-  verified->device = device_->bind(program, units, locations, poison);
+  verified->device = device_->bind(program, units, locations, poison, marks);
   return verified;
 }
 
@@ -186,6 +192,7 @@ double VerifyingContext::run(Submission& submission) {
   submission.begin();
   BlockingSubmission supply;
   supply.uploads = submission.uploads;
+  supply.copies = submission.copies;
   supply.run(*device_);
   if (auto error = submission.blocked()) std::rethrow_exception(error);
   const auto* units = static_cast<const VerifiedUnits*>(submission.work);

@@ -62,9 +62,6 @@ class ExchangePlanner {
     }
     need_weight();
     out_.events.insert(out_.events.begin(), {.step = ExchangeStep::Announce});
-    for (const ExchangeEvent& event : out_.events) {
-      out_.marks.push_back(mark_of(event));
-    }
     return std::move(out_);
   }
 
@@ -275,6 +272,14 @@ class ExchangePlanner {
 std::string name_of(const BoundBucket& bucket, int index) {
   return "gradients " + std::to_string(index) + " (" +
          first_and_last(bucket.parameters) + ")";
+}
+
+std::vector<Mark> marks_of(const ExchangePlan& plan) {
+  std::vector<Mark> marks;
+  for (const ExchangeEvent& event : plan.events) {
+    marks.push_back(mark_of(event));
+  }
+  return marks;
 }
 
 ExchangePlan plan_exchange(const Compilation& compilation,

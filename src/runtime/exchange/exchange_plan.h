@@ -57,7 +57,6 @@ std::string name_of(const BoundBucket& bucket, int index);
 
 struct ExchangePlan {
   std::vector<ExchangeEvent> events;  // in one order on all ranks
-  std::vector<Mark> marks;            // where they are
   std::vector<BoundBucket> buckets;
   std::int64_t numbers = 0;  // in all of them
   /// Where the weight of this process's gradients goes.
@@ -71,6 +70,9 @@ struct ExchangePlan {
   BoundShards shards;          // that are gathered
   std::vector<float*> losses;  // that are summed
 };
+
+/// Where the events are in the work of the entry point, in their order.
+std::vector<Mark> marks_of(const ExchangePlan& plan);
 
 /// Empty when the entry point exchanges nothing. `units` are those of the entry
 /// point, those of the host included.

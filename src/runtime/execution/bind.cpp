@@ -170,7 +170,12 @@ std::shared_ptr<BoundEntryPoint> bind_entry_point(
   std::ranges::copy_if(units, std::back_inserter(bound->units), [&](UnitId id) {
     return !program.lowered.units[id].is_host;
   });
-  if (!bound->units.empty()) {
+  if (options.exchanges) {
+    bound->exchange = plan_exchange(compilation, entry_point, placement, units,
+                                    options.linked);
+  }
+  const std::vector<Mark> marks = marks_of(bound->exchange);
+  if (!bound->units.empty() || !marks.empty()) {
     std::vector<Location> locations(program.lowered.storages.size());
     for (UnitId id : bound->units) {
       for (StorageId storage : program.lowered.units[id].args) {
@@ -182,11 +187,9 @@ std::shared_ptr<BoundEntryPoint> bind_entry_point(
       poison = poison_of(plan, bound->units, *placement.arena(kind));
     }
     bound->work = placement.context()->bind(program.lowered, bound->units,
-                                            locations, poison);
+                                            locations, poison, marks);
   }
   bound->outputs = OutputPlanner(compilation, entry_point, placement).run();
-  bound->exchange =
-      plan_exchange(compilation, entry_point, placement, units, options.linked);
   return bound;
 }
 

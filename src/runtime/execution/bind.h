@@ -42,6 +42,7 @@ struct BoundEntryPoint {
 
 struct BindOptions {
   bool poison_memory = false;
+  bool exchanges = false;  // with other processes
   const LinkedParts& linked;
 };
 

@@ -46,7 +46,9 @@ void ExecutionState::reset() {
   depends_on_.clear();
   hyperparameters.forget();
   drawn = {};
+  has_begun_ = false;
   blocked_ = nullptr;
+  num_reached_ = 0;
   stage_.store(Stage::Waiting, std::memory_order_relaxed);
   outputs.clear();
   result.reset();
@@ -62,7 +64,6 @@ void ExecutionState::reset() {
   specialization.reset();
   bound.reset();
   exchange.reset();
-  marks = {};
   done_.store(false, std::memory_order_relaxed);
 }
 
@@ -156,12 +157,12 @@ void ExecutionState::prepare_like(DeviceContext& context,
 
 void ExecutionState::start(std::shared_ptr<ExecutionState> self,
                            std::shared_ptr<InFlight> in_flight,
-                           std::uint64_t number) noexcept {
+                           std::uint64_t number, bool fails_as_one) noexcept {
   number_ = number;
+  fails_as_one_ = fails_as_one && bound->exchange.events.empty();
   cancel_number_ = next_in_cancel_scope();
   uploads = to_upload_;
   downloads = to_download_;
-  if (exchange) marks = bound->exchange.marks;
   if (unit_times) unit_seconds = unit_times->seconds;
   self_ = std::move(self);
   in_flight_ = std::move(in_flight);
@@ -186,11 +187,12 @@ bool ExecutionState::is_to_be_dropped() const noexcept {
 void ExecutionState::begin() noexcept {
   Stage next = is_to_be_dropped() ? Stage::Dropped : Stage::Begun;
   for (const auto& other : depends_on_) {
-    blocked_ = other->error();
+    blocked_ = other->failure();
     if (!blocked_) continue;
     next = other->is_dropped() ? Stage::Dropped : Stage::Skipped;
     break;
   }
+  has_begun_ = true;
   Stage stage = Stage::Waiting;
   if (!stage_.compare_exchange_strong(stage, next)) next = stage;
   if (next == Stage::Begun) return take_numbers();
@@ -228,10 +230,47 @@ std::exception_ptr ExecutionState::blocked() noexcept { return blocked_; }
 
 bool ExecutionState::is_waiting() noexcept {
   return !std::ranges::all_of(
-      depends_on_, [](const auto& other) { return other->is_done(); });
+      depends_on_, [](const auto& other) { return other->is_settled(); });
+}
+
+bool ExecutionState::is_settled() const {
+  return is_done() || (has_begun_ && fails_as_one_);
+}
+
+std::exception_ptr ExecutionState::failure() const {
+  return is_done() ? error_ : blocked_;
+}
+
+/// Of what this one depends on, and what began before that was over.
+std::exception_ptr ExecutionState::failure_before() const noexcept {
+  for (const auto& other : depends_on_) {
+    if (auto error = other->error()) return error;
+  }
+  return nullptr;
+}
+
+/// The device was told of them when it bound the work.
+std::exception_ptr ExecutionState::missed_marks() const noexcept {
+  const std::size_t expected = exchange ? bound->exchange.events.size() : 0;
+  if (num_reached_ == expected) return nullptr;
+  return std::make_exception_ptr(InternalError(
+      ErrorInfo{.op = call,
+                .what = "the device has not reached all marks of its work",
+                .expected = std::to_string(expected),
+                .got = std::to_string(num_reached_)}));
 }
 
 void ExecutionState::reached(std::size_t mark) {
+  const std::size_t expected = num_reached_;
+  if (mark != expected || mark >= bound->exchange.events.size()) {
+    throw InternalError(
+        ErrorInfo{.op = call,
+                  .what = "the device has reached another mark of its work",
+                  .expected = std::to_string(expected) + " of " +
+                              std::to_string(bound->exchange.events.size()),
+                  .got = std::to_string(mark)});
+  }
+  ++num_reached_;
   exchange_call.rate = hyperparameters.values.learning_rate;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
@@ -249,6 +288,8 @@ void ExecutionState::reached(std::size_t mark) {
 
 void ExecutionState::finished(std::exception_ptr error,
                               double elapsed) noexcept {
+  if (!error) error = failure_before();
+  if (!error) error = missed_marks();
   if (!error) {
     for (const UserCopy& copy : user_copies_) {
       std::memcpy(copy.to, copy.from, copy.bytes);

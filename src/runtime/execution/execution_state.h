@@ -82,11 +82,12 @@ class ExecutionState final : public Submission, public Computation {
     StepNumber number = {};
     std::byte* at = nullptr;
   };
-  /// Submits the work with its staged copies. `self` and the owner of
-  /// `in_flight` stay alive until the work is over; `number` is of the latter.
+  /// Submits the work with its staged copies, to a device that may fail as one.
+  /// `self` and the owner of `in_flight` stay alive until the work is over;
+  /// `number` is of the latter.
   void start(std::shared_ptr<ExecutionState> self,
-             std::shared_ptr<InFlight> in_flight,
-             std::uint64_t number) noexcept;
+             std::shared_ptr<InFlight> in_flight, std::uint64_t number,
+             bool fails_as_one) noexcept;
 
   // --- Submission ---
   void begin() noexcept override;
@@ -107,6 +108,8 @@ class ExecutionState final : public Submission, public Computation {
     return done_.load(std::memory_order_acquire);
   }
   std::exception_ptr error() const override;
+  bool is_settled() const override;
+  std::exception_ptr failure() const override;
   std::size_t staging_bytes() const;
 
   const char* call = "execute";  // that enqueued this
@@ -130,6 +133,8 @@ class ExecutionState final : public Submission, public Computation {
   enum class Stage : std::uint8_t { Waiting, Begun, Dropped, Skipped };
 
   bool is_to_be_dropped() const noexcept;
+  std::exception_ptr failure_before() const noexcept;
+  std::exception_ptr missed_marks() const noexcept;
   void take_numbers() noexcept;
   void give_numbers_back() noexcept;
 
@@ -152,7 +157,11 @@ class ExecutionState final : public Submission, public Computation {
   std::shared_ptr<InFlight> in_flight_;
   std::uint64_t number_ = 0;         // of in_flight_
   std::uint64_t cancel_number_ = 0;  // see cancel_scope.h; 0: no
+  bool fails_as_one_ = false;        // and has no marks
+  // Threads of the queue use these.
+  bool has_begun_ = false;
   std::exception_ptr blocked_;
+  std::size_t num_reached_ = 0;
   std::atomic<Stage> stage_{Stage::Waiting};
   std::exception_ptr error_;
   std::atomic<bool> done_{false};

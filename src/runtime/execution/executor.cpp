@@ -216,17 +216,21 @@ std::shared_ptr<const BoundEntryPoint> Executor::bound(
     Specialization& specialization, EntryPoint entry_point) {
   auto& bound = specialization.entry_points[static_cast<int>(entry_point)];
   if (bound) return bound;
-  bound = bind_entry_point(
-      specialization.compilation, entry_point, parts_.placement,
-      {.poison_memory = poison_memory_, .linked = parts_.link});
+  bound = bind_entry_point(specialization.compilation, entry_point,
+                           parts_.placement,
+                           {.poison_memory = poison_memory_,
+                            .exchanges = parts_.exchange != nullptr,
+                            .linked = parts_.link});
   return bound;
 }
 
 void Executor::submit(const std::shared_ptr<ExecutionState>& state) {
   const auto owner = owner_.shared_from_this();
   const std::uint64_t number = parts_.in_flight.start();
-  state->start(state, {owner, &parts_.in_flight}, number);
-  parts_.placement.context()->submit(*state);
+  DeviceContext& context = *parts_.placement.context();
+  state->start(state, {owner, &parts_.in_flight}, number,
+               context.fails_as_one());
+  context.submit(*state);
 }
 
 }  // namespace traingraph

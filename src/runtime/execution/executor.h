@@ -94,6 +94,7 @@ class Executor {
   };
 
   bool trains() const { return parts_.plan_cache->graph().trains; }
+  void require_device(const char* call) const;
   void require_seed(const char* call) const;
   EntryPoint inference_entry_point(const CallData& data, bool skips_writing);
   Execution enqueue(Call call, const ExecuteOptions& options,

@@ -41,7 +41,7 @@ ExecuteOptions with_batch_of_forward(const char* call,
 Execution Executor::execute(const CallData& data,
                             const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), kStepCall);
+  require_device(kStepCall);
   Call call{kStepCall, EntryPoint::Step, data, nullptr};
   if (options.forward_for_inference || !trains()) {
     call.entry_point =
@@ -55,7 +55,7 @@ Execution Executor::execute(const CallData& data,
 Execution Executor::execute_forward(const CallData& data,
                                     const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), kForwardCall);
+  require_device(kForwardCall);
   Call call{kForwardCall, EntryPoint::Forward, data, nullptr};
   if (options.forward_for_inference) {
     call.entry_point =
@@ -66,7 +66,7 @@ Execution Executor::execute_forward(const CallData& data,
 
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), kGradientCall);
+  require_device(kGradientCall);
   require_no_inference(kGradientCall, options);
   if (!phases_.has_forward()) {
     throw StateError(ErrorInfo{
@@ -88,7 +88,7 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
   InFlightPermit permit(parts_);
-  require_compiled(parts_.plan_cache.get(), kUpdateCall);
+  require_device(kUpdateCall);
   require_no_inference(kUpdateCall, options);
   if (!parts_.objects.optimizer) {
     throw StateError(ErrorInfo{.op = kUpdateCall,
@@ -105,6 +105,11 @@ Execution Executor::execute_update(const ExecuteOptions& options) {
       with_batch_of_forward(kUpdateCall, options, phases_.batch());
   return enqueue({kUpdateCall, EntryPoint::Update, {}, phases_.last_phase()},
                  same, permit);
+}
+
+void Executor::require_device(const char* call) const {
+  require_compiled(parts_.plan_cache.get(), call);
+  parts_.placement.context()->require_not_lost(call);
 }
 
 /// Labels may be left out of a call that has data. One without runs on all that

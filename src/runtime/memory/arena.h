@@ -22,6 +22,11 @@ class Computation {
   virtual bool is_done() const = 0;
   /// Returns null while it runs, and when it has succeeded.
   virtual std::exception_ptr error() const = 0;
+  /// For threads of the queue, about what is earlier in it. Is it over, or
+  /// under way such that it can only fail with the device?
+  virtual bool is_settled() const = 0;
+  /// Then: what it has failed with or will end with. Null: it computes.
+  virtual std::exception_ptr failure() const = 0;
 };
 
 class Arena {

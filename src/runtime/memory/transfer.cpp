@@ -56,19 +56,20 @@ std::span<const std::byte> Transfer::bytes(std::size_t i) const {
 std::exception_ptr Transfer::blocked() noexcept {
   for (const DeviceBytes& device : device_) {
     if (!device.computed_by) continue;
-    if (auto error = device.computed_by->error()) return error;
+    if (auto error = device.computed_by->failure()) return error;
   }
   return nullptr;
 }
 
 bool Transfer::is_waiting() noexcept {
   return std::ranges::any_of(device_, [](const DeviceBytes& device) {
-    return device.computed_by && !device.computed_by->is_done();
+    return device.computed_by && !device.computed_by->is_settled();
   });
 }
 
 void Transfer::finished(std::exception_ptr error, double) noexcept {
   const std::shared_ptr<Transfer> self = std::move(self_);
+  if (!error) error = blocked();  // by what has failed since
   std::scoped_lock lock(mutex_);
   error_ = std::move(error);
   is_over_ = true;
@@ -104,6 +105,7 @@ void copy_corner(std::span<const std::byte> from, const Shape& part,
 
 void read_device(DeviceStorage& storage, const TensorDescriptor& whole,
                  std::span<std::byte> out, Waiting waiting) {
+  storage.context->require_not_lost("synchronize_data");
   const auto transfer = std::make_shared<Transfer>(storage.context);
   std::optional<Shape> part;
   storage.visit([&](const DeviceBytes& from) {
@@ -118,6 +120,7 @@ void read_device(DeviceStorage& storage, const TensorDescriptor& whole,
 }
 
 void write_device(DeviceStorage& storage, std::span<const std::byte> data) {
+  storage.context->require_not_lost("set_data");
   const auto transfer = std::make_shared<Transfer>(storage.context);
   storage.visit([&](const DeviceBytes& to) {
     transfer->write(to, data);

@@ -249,6 +249,11 @@ void Session::require_not_compiled(const char* call) const {
                              .hint = "Declare everything before compile()."});
 }
 
+void Session::require_device(const char* call) const {
+  require_compiled(call);
+  placement.context()->require_not_lost(call);
+}
+
 void Session::place_layers() const {
   for (const LayerPtr& layer : objects.layers) {
     layer->device_type_ = device->actual_device_type();
@@ -268,6 +273,7 @@ void compile(Session& session, const Device& device,
                           "layers to be compiled again",
                   .hint = "Load the file for another device or batch size."});
   }
+  device.context()->require_not_lost("compile");
   require_compilable(declaration, options);
   require_data_parallel(device, options.data_parallel);
   declare_constants(declaration, constants, constants_data);
@@ -310,6 +316,7 @@ void compile(Session& session, const Device& device,
 void compile_loaded(Session& session, const Device& device, Merged merged,
                     const CompilerOptions& options) {
   std::scoped_lock lock(session.mutex);
+  device.context()->require_not_lost("load");
   Declaration& declaration = session.declaration;
   session.is_loaded = true;
   session.device = device;
@@ -326,7 +333,7 @@ void compile_loaded(Session& session, const Device& device, Merged merged,
 
 void compile_optimizer(Session& session, OptimizerPtr optimizer) {
   std::scoped_lock lock(session.mutex);
-  session.require_compiled("compile_optimizer");
+  session.require_device("compile_optimizer");
   if (!optimizer) {
     throw InvalidArgument(
         ErrorInfo{.op = "compile_optimizer", .what = "there is no optimizer"});

@@ -145,7 +145,7 @@ void CompiledGraph::bind_and_write_data(DataList inputs_data,
   // After a fork the mutex may be held by a thread that does not exist.
   require_device_threads();
   std::scoped_lock lock(session_->mutex);
-  session_->require_compiled(call);
+  session_->require_device(call);
   session_->inputs.bind(
       inputs_data, inputs,
       session_->inputs.batch_of_bound(inputs_data, inputs, batch_size));
@@ -176,11 +176,13 @@ std::size_t CompiledGraph::device_memory_size() const {
 
 void CompiledGraph::synchronize() const {
   session_->in_flight.wait_until_idle();
+  const std::scoped_lock lock(session_->mutex);
+  if (session_->plan_cache) session_->require_device("synchronize");
 }
 
 void CompiledGraph::synchronize_updates() {
   std::unique_lock lock(session_->mutex);
-  session_->require_compiled("synchronize_updates");
+  session_->require_device("synchronize_updates");
   const std::vector<TensorIndex> variables = variables_of(*session_);
   // One, so that all values are of one step.
   const auto transfer =

@@ -15,7 +15,7 @@ struct Gradient {
 };
 
 Gradient find_gradient(const Session& session, const Tensor& parameter) {
-  session.require_compiled("gradient");
+  session.require_device("gradient");
   const auto& last = session.executor.phases().last_gradient();
   if (!last) {
     throw StateError(

@@ -33,7 +33,7 @@ std::vector<std::unique_lock<FairMutex>> lock_all(Group group) {
 }
 
 void require_linkable(const Session& session, const Session& first) {
-  session.require_compiled("link");
+  session.require_device("link");
   if (!session.plan_cache->graph().is_linkable) {
     throw StateError(
         ErrorInfo{.op = "link",

@@ -31,6 +31,9 @@ struct Session : std::enable_shared_from_this<Session> {
   /// Throws StateError.
   void require_compiled(const char* call) const;
   void require_not_compiled(const char* call) const;
+  /// Throws StateError when it is not compiled, DeviceLostError when its device
+  /// is lost.
+  void require_device(const char* call) const;
   /// The program that execute() runs.
   PlanKind main_plan() const {
     return plan_cache->graph().trains ? PlanKind::Step : PlanKind::Inference;

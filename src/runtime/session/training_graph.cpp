@@ -150,7 +150,7 @@ void TrainingGraph::bind_optimizer_data(
     std::span<const TensorOptimizerDeviceData> device_data) {
   {
     std::scoped_lock lock(session_->mutex);
-    session_->require_compiled("bind_optimizer_data");
+    session_->require_device("bind_optimizer_data");
     session_->in_flight.wait_until_idle();
     const MergedGraph& graph = session_->plan_cache->graph();
     const bool has_slots =

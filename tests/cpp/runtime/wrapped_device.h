@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The null device's memory under control: allocations that fail, and programs
-// that want more of it for one batch size.
+// The null device under control: allocations that fail, programs that want more
+// memory for one batch size, marks that get lost.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/null_device.h"
 #include "traingraph/error.h"
@@ -60,9 +62,13 @@ class WrappedContext final : public DeviceContext {
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
-      std::span<const std::vector<PoisonRange>> poison) override {
-    return inner_->bind(program, units, locations, poison);
+      std::span<const std::vector<PoisonRange>> poison,
+      std::span<const Mark> marks) override {
+    std::vector<Mark> changed(marks.begin(), marks.end());
+    if (change_marks) change_marks(changed);
+    return inner_->bind(program, units, locations, poison, changed);
   }
+  bool reaches_marks() const override { return true; }
   void submit(Submission& submission) override { inner_->submit(submission); }
   void help(Submission& submission) override { inner_->help(submission); }
   void drain() override { inner_->drain(); }
@@ -77,6 +83,7 @@ class WrappedContext final : public DeviceContext {
   void make_greedy(std::int64_t batch) { target_.greedy_batch = batch; }
 
   bool has_views = true;
+  std::function<void(std::vector<Mark>&)> change_marks;
 
  private:
   void may_fail(std::string_view label) {

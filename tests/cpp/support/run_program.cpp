@@ -69,7 +69,7 @@ void ProgramRun::run(bool in_place) {
   place_storages(in_place);
   std::vector<UnitId> units(lowered_.units.size());
   std::iota(units.begin(), units.end(), 0);
-  const auto bound = device_->bind(lowered_, units, place_, {});
+  const auto bound = device_->bind(lowered_, units, place_, {}, {});
   Work work;
   work.work = bound.get();
   device_->submit(work);
