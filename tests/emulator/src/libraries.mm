@@ -114,9 +114,16 @@ ComputeKernel registered_kernel(const std::string& name) {
   return names;
 }
 
+/// A macro, whose argument is the name, may define it, too.
+- (BOOL)defines:(NSString*)name {
+  if ([[self functionNames] containsObject:name]) return YES;
+  NSString* argument = [NSString stringWithFormat:@", %@, ", name];
+  return [_source rangeOfString:argument].location != NSNotFound;
+}
+
 - (id<MTLFunction>)newFunctionWithName:(NSString*)name {
   if (!name) emulator::refuse("newFunctionWithName", @"the name is nil");
-  if (![[self functionNames] containsObject:name]) return nil;
+  if (![self defines:name]) return nil;
   auto* kernel = emulator::find_kernel([name UTF8String]);
   if (!kernel) return nil;
   return [[EmulatedFunction alloc] initWithDevice:[self device]
