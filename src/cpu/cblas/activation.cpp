@@ -25,7 +25,7 @@ bool with_function(const ActivationAttrs& attrs, Use use) {
       use(StoredGeluTanh{});
       return true;
     case Tanh:
-      use(StoredTanh{{attrs.a, attrs.b}});
+      use(StoredTanh{attrs.a, attrs.b});
       return true;
     default:
       return false;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "cpu/vector_math.h"
 #include "formulas/activation.h"
 
 namespace traingraph::cpu {
