@@ -54,7 +54,8 @@ struct UpdateSpec {
 };
 UpdateSpec update_spec(const Program& program, const Node& node);
 
-/// Such a node with memory. Buffers are numbers, whatever they stand for; -1: none.
+/// Such a node with memory. Buffers are numbers, whatever they stand for; -1:
+/// none.
 struct UpdateTask {
   struct Place {
     int buffer = -1;

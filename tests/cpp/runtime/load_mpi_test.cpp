@@ -13,7 +13,7 @@
 namespace traingraph {
 namespace {
 
-std::string error_of(std::string_view library) {
+std::string message_of(std::string_view library) {
   try {
     mpi_collective(library);
   } catch (const DeviceError& error) {
@@ -24,7 +24,7 @@ std::string error_of(std::string_view library) {
 }
 
 TEST(LoadMpi, AMissingLibrarySaysWhatToInstall) {
-  const std::string message = error_of("/nowhere/libmpi_abi.so.1");
+  const std::string message = message_of("/nowhere/libmpi_abi.so.1");
   for (const char* part : {"/nowhere/libmpi_abi.so.1", "pip install mpich",
                            "TRAINGRAPH_MPI_LIBRARY"}) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
@@ -33,14 +33,14 @@ TEST(LoadMpi, AMissingLibrarySaysWhatToInstall) {
 
 TEST(LoadMpi, TheVariableCountsWhereNoPathIsGiven) {
   ::setenv("TRAINGRAPH_MPI_LIBRARY", "/elsewhere/libmpi_abi.so.1", 1);
-  EXPECT_NE(error_of("").find("/elsewhere/"), std::string::npos);
-  EXPECT_NE(error_of("/nowhere/lib.so").find("/nowhere/"), std::string::npos);
+  EXPECT_NE(message_of("").find("/elsewhere/"), std::string::npos);
+  EXPECT_NE(message_of("/nowhere/lib.so").find("/nowhere/"), std::string::npos);
   ::unsetenv("TRAINGRAPH_MPI_LIBRARY");
 }
 
 #if defined(__linux__)
 TEST(LoadMpi, AnotherLibraryIsNoMpi) {
-  const std::string message = error_of("libm.so.6");
+  const std::string message = message_of("libm.so.6");
   EXPECT_NE(message.find("libm.so.6 is no library of MPI's standard ABI"),
             std::string::npos)
       << message;
