@@ -195,7 +195,7 @@ TEST(FusionRule, LeavesAProductThatOthersRead) {
       Program& program = pair.test.program;
       const ValueId sum = program.append_one(OpKind::Binary, ArithmeticAttrs{},
                                              {pair.product, pair.y});
-      EXPECT_EQ(num_units(program, {sum}, true), 3u);
+      EXPECT_EQ(num_units(program, {pair.y, sum}, true), 3u);
     }
   }
 }
