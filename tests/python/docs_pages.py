@@ -7,6 +7,8 @@ A page is one session: its blocks run from top to bottom and share their names.
     ```pycon                        runs, and prints what it shows
     ```cpp, ```c                    compiles; a program with main() also links
     ```cpp in: src/ops/reduce.cpp   stands in that file, word for word
+    ```cpp new: src/ops/roll.cpp    becomes that file, or lines of one (add:), in the copy
+                                    of the tree that tools/try_adding.py builds
     ```python needs: torch          runs where PyTorch is installed
     ```python no-run: why           does not run
 
@@ -27,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # `text`, and what is shown of other languages, is not run.
 CODE = {"python", "pycon", "cpp", "c", "cmake"}
 SHOWN = {"text", "sh", "dot", "objc", "swift"}
-MARKERS = {"in", "needs", "no-run"}
+MARKERS = {"in", "new", "add", "needs", "no-run"}
 
 
 @dataclass(frozen=True)

@@ -67,5 +67,7 @@ def test_the_package_lists_what_it_has() -> None:
     "call", [lambda h: np.mean(h, axis=1), lambda h: np.concatenate([h, h], axis=1)]
 )
 def test_numpy_of_results_says_what_to_write(call: Any) -> None:
-    with pytest.raises(tg.InvalidArgument, match=r"\[numpy\.\w+ \"act\"\].*graph\.ops"):
+    with pytest.raises(
+        tg.InvalidArgument, match=r"\[numpy\.\w+ \"act\"\].*Write (x|graph)\."
+    ):
         call(result())

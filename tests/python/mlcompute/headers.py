@@ -62,6 +62,8 @@ def scopes() -> dict[str, tuple[set[str], list[str]]]:
             found[enum] = (set(), [])
         elif kind != "END_ENUM":
             found[enum][0].add(name)
+    types = without_comments(INCLUDE / "data_types.inc")
+    found["DataType"][0].update(name for _, name in ENUM_ROW.findall(types))
     return found
 
 
