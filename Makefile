@@ -9,6 +9,7 @@
 #   make wheel   a wheel in dist/ for every Linux whose C library is new enough
 #   make pythons the Python tests on each CPython that is found
 #   make docs    the site, in build/docs/html
+#   make adding  the new family of docs/adding-an-op.md, built in a copy of the tree
 #   make typecheck APPLE_SDK=<path>
 #                what a Mac compiles, checked against Apple's headers
 #   make oldest-clang
