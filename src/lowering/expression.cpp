@@ -65,12 +65,10 @@ class ExpressionSearch {
     for (const ValueId operand : groups_[producer].operands) {
       add(joined, operand);
     }
-    if (!is_within_limits(joined, shape_of(reader)) ||
-        !may_run_later(producer, reader)) {
-      return;
-    }
-    if (search_.join_producer(input, reader) < 0) return;
-    groups_[reader] = std::move(joined);
+    const bool is_joined = is_within_limits(joined, shape_of(reader)) &&
+                           may_run_later(producer, reader) &&
+                           search_.join_producer(input, reader);
+    if (is_joined) groups_[reader] = std::move(joined);
   }
 
   bool is_within_limits(const Group& group, const Shape& result) const {

@@ -178,14 +178,13 @@ bool FusionSearch::changes_between(ValueId value, NodeId first,
   });
 }
 
-NodeId FusionSearch::join_producer(ValueId value, NodeId reader) {
+bool FusionSearch::join_producer(ValueId value, NodeId reader) {
   const NodeId id = program_.value(value).producer;
   const bool is_legal = id >= 0 && is_free(id) &&
                         only_reader(value) == reader &&
                         node(id).phase == node(reader).phase;
-  if (!is_legal) return kNoFusion;
-  fusions_.reader[id] = reader;
-  return id;
+  if (is_legal) fusions_.reader[id] = reader;
+  return is_legal;
 }
 
 Readers find_readers(const Program& program) {

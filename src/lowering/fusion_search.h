@@ -83,9 +83,9 @@ class FusionSearch {
   /// norm's gradient leads.
   void join_predecessors(NodeId norm);
 
-  /// Has the reader of `value` compute it, if it is the only one; returns the
-  /// node that did till now, -1: it does not.
-  NodeId join_producer(ValueId value, NodeId reader);
+  /// Has `reader` compute the node of `value` on its way; false: that is not
+  /// legal, as where others read it.
+  bool join_producer(ValueId value, NodeId reader);
   /// Is the node fused with none, but for those that it computes on its way?
   bool is_free(NodeId id) const {
     return !is_taken_[id] && fusions_.next[id] < 0 && fusions_.reader[id] < 0;

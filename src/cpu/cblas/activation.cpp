@@ -34,6 +34,10 @@ bool with_function(const ActivationAttrs& attrs, Use use) {
 
 }  // namespace
 
+bool has_engine_activation(const ActivationAttrs& attrs) {
+  return with_function(attrs, [](auto) {});
+}
+
 bool lower_engine_activation(UnitBuilder& unit) {
   return with_function(unit.attrs<ActivationAttrs>(), [&](auto function) {
     lower_map(unit, kCostlyGrain,

@@ -7,6 +7,8 @@
 
 namespace traingraph::cpu {
 
+/// Has the engine code for the activation?
+bool has_engine_activation(const ActivationAttrs& attrs);
 /// Lowers an activation node in float32.
 bool lower_engine_activation(UnitBuilder& unit);
 /// Lowers an activation's gradient in float32; input 1 is the activation's

@@ -172,12 +172,15 @@ std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs) {
   return find_eltwise(attrs);
 }
 
+bool has_engine_activation(const ActivationAttrs& attrs) {
+  // oneDNN's logistic loses digits far from 0 with SSE.
+  return attrs.type != Sigmoid && find_eltwise(attrs).has_value();
+}
+
 bool lower_engine_activation(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<ActivationAttrs>();
-  // oneDNN's logistic loses digits far from 0 with SSE.
-  const auto f = attrs.type == Sigmoid ? std::nullopt : find_eltwise(attrs);
-  if (!f) return false;
-  lower_corrected(unit, *f, attrs.type);
+  if (!has_engine_activation(attrs)) return false;
+  lower_corrected(unit, *find_eltwise(attrs), attrs.type);
   return true;
 }
 

@@ -6,13 +6,12 @@
 #include <array>
 #include <vector>
 
+#include "cpu/engine/activation.h"
 #include "cpu/ops/elementwise_rows.h"
 #include "lowering/expression.h"
 
 namespace traingraph::cpu {
 namespace {
-
-using enum ActivationType;
 
 constexpr std::size_t kMaxSteps = 8;
 /// Shorter rows are faster in a loop that knows its function.
@@ -23,19 +22,18 @@ bool is_row_op(OpKind kind) {
          kind == OpKind::Activation || kind == OpKind::ActivationGradient;
 }
 
-/// Engines have code that is faster than our loops for these. The gradient of
-/// a sigmoid may read its result, where a product computes that.
+/// What an engine has code for is faster by itself. A gradient that follows
+/// from the activation's result may have to, where a product computes that.
 bool has_own_loop(const Node& node) {
   if (node.op->kind == OpKind::Unary) {
     return std::get<ArithmeticAttrs>(node.attrs).operation !=
-           ArithmeticOperation::Tanh;
+           ArithmeticOperation::Tanh;  // lower_engine_tanh()
   }
   const auto* attrs = std::get_if<ActivationAttrs>(&node.attrs);
   if (attrs == nullptr) return true;
-  if (node.op->kind == OpKind::ActivationGradient && attrs->type == Sigmoid) {
-    return false;
-  }
-  return attrs->type != Tanh && attrs->type != GELU && attrs->type != GELUTanh;
+  const bool may_read_result = node.op->kind == OpKind::ActivationGradient &&
+                               has_gradient_of_result(*attrs);
+  return !may_read_result && !has_engine_activation(*attrs);
 }
 
 /// Can the node be a part of an expression?
@@ -86,10 +84,7 @@ class BoundExpression {
   void operator()() const {
     broadcast_rows(plan_, grain_,
                    [&](std::int64_t at, const auto& from, std::int64_t count) {
-                     for (std::int64_t i = 0; i < count; i += kPiece) {
-                       const std::int64_t n = std::min(kPiece, count - i);
-                       evaluate(from, i, n, result_ + at + i);
-                     }
+                     evaluate_row(from, count, result_ + at);
                    });
   }
 
@@ -99,7 +94,7 @@ class BoundExpression {
     BoundExpression copy = *this;
     float result = 0;
     copy.operands_.assign(kMaxExpressionOperands, &kZero);
-    copy.evaluate({}, 0, 1, &result);
+    copy.evaluate_row({}, 1, &result);
     return result;
   }
 
@@ -107,20 +102,31 @@ class BoundExpression {
   static constexpr std::int64_t kPiece = 512;
   using Offsets = ExpressionPlan::Offsets;
 
-  void evaluate(const Offsets& from, std::int64_t first, std::int64_t n,
-                float* result) const {
+  void evaluate_row(const Offsets& from, std::int64_t count,
+                    float* result) const {
     float repeated[kMaxExpressionOperands][kPiece];
-    float computed[kMaxSteps][kPiece];
     std::array<const float*, kMaxExpressionOperands> operands{};
+    std::array<std::int64_t, kMaxExpressionOperands> steps{};
     for (std::size_t k = 0; k < operands_.size(); ++k) {
-      const float* x = operands_[k] + from[k];
-      if (plan_.strides[plan_.rank - 1][k] != 0) {
-        operands[k] = x + first;
-      } else {
-        std::fill_n(repeated[k], n, *x);
-        operands[k] = repeated[k];
+      operands[k] = operands_[k] + from[k];
+      steps[k] = plan_.strides[plan_.rank - 1][k];  // one element or none
+      if (steps[k] != 0) continue;
+      std::fill_n(repeated[k], std::min(kPiece, count), *operands[k]);
+      operands[k] = repeated[k];
+    }
+    for (std::int64_t i = 0; i < count; i += kPiece) {
+      const std::int64_t n = std::min(kPiece, count - i);
+      evaluate(operands, n, result + i);
+      for (std::size_t k = 0; k < operands_.size(); ++k) {
+        operands[k] += steps[k] * n;
       }
     }
+  }
+
+  void evaluate(
+      const std::array<const float*, kMaxExpressionOperands>& operands,
+      std::int64_t n, float* result) const {
+    float computed[kMaxSteps][kPiece];
     const auto source = [&](int index) -> const float* {
       return index < 0 ? operands[~index] : computed[index];
     };

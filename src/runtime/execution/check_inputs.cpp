@@ -111,7 +111,7 @@ void Inputs::check(const Call& call) {
   }
   notice_host_data();
   require_data(call);
-  if (!call.skips_writing) check_labels(call);
+  if (has_rows_ && !call.skips_writing) check_labels(call);
 }
 
 /// What the call, or a binding, has; empty where that is nothing.

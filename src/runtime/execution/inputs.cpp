@@ -133,9 +133,12 @@ void Inputs::add_constants(const Compilation& main,
 
 void Inputs::add_positions() {
   const auto ranges = find_index_inputs(graph_->program);
+  has_rows_ = false;
   const auto add = [&](Input& input) {
     const auto range = ranges.find(input.index);
-    if (range != ranges.end()) input.positions = range->second;
+    if (range == ranges.end()) return;
+    input.positions = range->second;
+    has_rows_ = has_rows_ || input.positions.rows.has_value();
   };
   for (auto& [name, input] : declared_) add(input);
   for (Input& input : undeclared_) add(input);

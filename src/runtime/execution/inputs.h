@@ -133,6 +133,7 @@ class Inputs final : public Participant {
   std::unordered_map<const TensorState*, Input*> input_of_;
   std::uint64_t calls_ = 0;
   bool is_linked_ = false;
+  bool has_rows_ = false;  // of labels, in some input's positions
 };
 
 }  // namespace traingraph
