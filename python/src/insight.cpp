@@ -102,6 +102,11 @@ py::dict to_dict(const MemorySpan& span) {
                 span.last);
 }
 
+py::dict to_dict(const Rewrite& rewrite) {
+  static const Record record({"what", "node", "of", "hint"});
+  return record(rewrite.what, rewrite.node, rewrite.of, rewrite.hint);
+}
+
 py::dict to_dict(const BucketSpan& bucket) {
   static const Record record({"name", "bytes", "sent_before", "needed_before"});
   return record(bucket.name, bucket.bytes, bucket.sent_before,
@@ -211,8 +216,8 @@ ReportObject report(const CompiledGraph& self) {
   return ReportObject(python_class("Report")(
       tables_of(*report), to_list(report->memory),
       py::int_(report->arena_bytes), report->casts, report->cast_units,
-      report->notes, to_dict(report->batch_plans), table_of(report),
-      scaling_of(report), text_of(report, &memory_svg)));
+      report->notes, to_list(report->rewrites), to_dict(report->batch_plans),
+      table_of(report), scaling_of(report), text_of(report, &memory_svg)));
 }
 
 ProfileObject profile(const CompiledGraph& self, int runs) {

@@ -166,6 +166,10 @@ class Report(_Tables):
             unit, and before which the sum is needed.
         notes: sentences about what the device does otherwise than it was asked to,
             and, among ranks, a last one about where their gradients are summed.
+        rewrites: what was written in several ops and became one, or cheaper ones:
+            ``what`` ("attention"), by the ``node`` that it is now, and names ``of``
+            the nodes that are gone. With a ``hint`` it stayed as it is, though it is
+            nearly that. None where compile() was to fuse nothing.
         batch_plans: of smaller batches than the compiled one: how many ``sizes`` have
             plans, the ``bytes`` of the host that these take, as estimated, the
             ``limit_bytes`` (``compile(batch_plans_bytes=...)``), and ``evictions``,
@@ -187,6 +191,7 @@ class Report(_Tables):
         casts: int,
         cast_units: int,
         notes: list[str],
+        rewrites: list[Row],
         batch_plans: dict[str, int],
         table: Table,
         predict: Predict,
@@ -198,6 +203,7 @@ class Report(_Tables):
         self.casts = casts
         self.cast_units = cast_units
         self.notes = notes
+        self.rewrites = rewrites
         self.batch_plans = batch_plans
         self._svg = svg
         for unit in self.units:  # nothing was measured

@@ -11,6 +11,7 @@
 #include "autodiff/gradient.h"
 #include "compiler/merged_graph.h"
 #include "compiler/target.h"
+#include "traingraph/insight.h"
 
 namespace traingraph {
 
@@ -56,6 +57,7 @@ struct Assembled {
   std::vector<ValueId> boundary;
   /// Results and gradients of layers that are debugged.
   std::vector<ValueId> debugged;
+  std::vector<Rewrite> rewrites;
 
   ValueId find(TensorIndex tensor) const {
     return tensor == kNoTensor ? kNoValue : value_of[tensor];
@@ -81,10 +83,12 @@ struct CollectiveOptions {
 
 /// Runs the passes of passes.h. Throws ShapeError, InvalidArgument, StateError;
 /// UnsupportedError when `batch` differs from the declared one and a node
-/// cannot follow.
+/// cannot follow. `recognizes`: what is written in many ops becomes one; see
+/// recognize_layers.h.
 Assembled assemble(const MergedGraph& graph, const Variant& variant,
                    std::int64_t batch, const Target& target,
-                   const CollectiveOptions& collectives = {});
+                   const CollectiveOptions& collectives = {},
+                   bool recognizes = true);
 
 /// Lists what the host reads after a run.
 std::vector<ValueId> readable_values(const MergedGraph& graph,

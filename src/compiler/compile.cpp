@@ -157,7 +157,8 @@ class BatchCompiler {
     return a;
   }
   Assembled assembled_at(std::int64_t batch, const Variant& variant) const {
-    return assemble(graph_, variant, batch, target_, options_.collectives);
+    return assemble(graph_, variant, batch, target_, options_.collectives,
+                    options_.fuses);
   }
 
   BatchExtents batch_extents(const Variant& variant, const Assembled& a) const {

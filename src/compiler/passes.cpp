@@ -10,6 +10,7 @@
 #include "compiler/passes/find_boundary.h"
 #include "compiler/passes/mixed_precision.h"
 #include "compiler/passes/pool_before_relu.h"
+#include "compiler/passes/recognize_layers.h"
 #include "compiler/passes/remove_dead_nodes.h"
 #include "compiler/passes/remove_identities.h"
 #include "compiler/passes/remove_later_phases.h"
@@ -79,6 +80,11 @@ std::vector<ValueId> named_results(const MergedGraph& graph,
   return named;
 }
 
+void recognize(const PassContext& context, Assembled& a) {
+  if (!context.recognizes) return;
+  recognize_layers(context.graph, named_results(context.graph, a), a);
+}
+
 void mix_precision(const PassContext& context, Assembled& a) {
   mixed_precision(context.graph, named_results(context.graph, a),
                   gradient_borders(context.graph, a), a.program);
@@ -138,6 +144,7 @@ constexpr std::array kPasses{
     Pass{"keep the forward phase", keep_forward_phase},
     Pass{"drop identities", drop_identities},
     Pass{"name the boundary", name_boundary},
+    Pass{"recognize layers", recognize},
     Pass{"mixed precision", mix_precision},
     Pass{"pool before relu", pool_first},
     Pass{"append gradients", append_gradient_phase},

@@ -16,6 +16,7 @@ struct PassContext {
   std::int64_t batch;
   const Target& target;
   const CollectiveOptions& collectives;
+  bool recognizes;
 };
 
 /// Throws InternalError naming the pass that broke an invariant.

@@ -352,12 +352,21 @@ class Importer(KnownValues):
             is_scalar = shape == ()
         else:
             array = self.values[name]
-            tensor = self.parameter_tensor(name, array, self.is_trained(name))
-            self.train(tensor)
+            tensor = self._known_tensor(name, array)
             is_scalar = array.ndim == 0
         if is_scalar:
             self.scalars.add(tensor.tensor_id)
         self.tensors[name] = tensor
+        return tensor
+
+    def _known_tensor(self, name: str, array: Array) -> Tensor:
+        is_trained = self.is_trained(name)
+        if array.size == 1 and array.dtype == np.float32 and not is_trained:
+            # The compiler knows what a fill holds.
+            shape = array.shape or (1,)
+            return self.graph.ops.fill(shape=shape, value=array.item(), name=name)
+        tensor = self.parameter_tensor(name, array, is_trained)
+        self.train(tensor)
         return tensor
 
     def shape_of(self, tensor: Tensor) -> tuple[int, ...]:

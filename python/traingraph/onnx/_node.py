@@ -148,7 +148,9 @@ class Node:
     def parameter(self, index: int) -> Tensor:
         """An input that a layer has as a parameter, and so no result of an op."""
         array = self.constant(index)  # raises where it is computed
-        if self.names[index] not in self.model.sized:
+        name = self.names[index]
+        is_weight = array.size > 1 or self.model.is_trained(name)
+        if name not in self.model.sized and is_weight:
             return self.tensor(index)
         unique = self.model.names.unique(self.names[index])
         return self.model.parameter_tensor(unique, array, is_trained=False)

@@ -11,6 +11,7 @@ import numpy as np
 from .. import layers
 from ._node import Node, maps
 from ._problems import Unmappable
+from ._trainable import has_no_effect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +24,21 @@ def is_computed(node: Node) -> bool:
     return any(node.has(k) and not node.is_constant(k) for k in (1, 2))
 
 
+def is_plain(node: Node) -> bool:
+    """Does scaling and shifting by constants change nothing?"""
+    return (
+        node.is_constant(1)
+        and node.is_constant(2)
+        and not any(node.model.is_trained(node.names[k]) for k in (1, 2))
+        and has_no_effect(node.constant(1), node.constant(2))
+    )
+
+
 def by_op(node: Node, axis: int, groups: int, epsilon: float) -> Tensor:
-    scale, bias = (node.tensor(k) if node.has(k) else None for k in (1, 2))
+    plain = is_plain(node)
+    scale, bias = (
+        node.tensor(k) if node.has(k) and not plain else None for k in (1, 2)
+    )
     y, *_ = node.graph.ops.sample_norm(
         node.tensor(),
         scale,
@@ -95,7 +109,7 @@ def group_normalization(node: Node) -> Tensor:
     groups = channels if is_instance else node.required("num_groups")
     if node.shape(1) != (channels,):
         raise Unmappable("scale and bias are of channels, as from opset 21 on")
-    if is_computed(node):
+    if is_computed(node) or is_plain(node):
         return by_op(node, 1, groups, epsilon)
     options: dict[str, Any] = {
         "gamma": node.parameter(1),

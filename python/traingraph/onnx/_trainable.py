@@ -11,7 +11,7 @@ import numpy as np
 from ._problems import invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     Array = np.ndarray[Any, Any]
 
@@ -84,9 +84,13 @@ SCALES = frozenset(["Div", "Mul", "Pow", "Sub"])
 CHOICES = frozenset(["Where"])
 """What these alone read, one number again and again, is what a mask adds, say."""
 
+HIDDEN = -1e9
+"""Scores that this is added to are masked out."""
 
-def numbers_of(nodes: Iterable[Any], values: Mapping[str, Array]) -> set[str]:
-    """Known values of one number that are no weights."""
+
+def numbers_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
+    """Known values that are no weights: numbers, masks, and the scales and shifts by
+    which exporters write group normalization as that of instances."""
     readers: dict[str, set[str]] = {}
     for node in nodes:
         for name in node.input:
@@ -97,7 +101,38 @@ def numbers_of(nodes: Iterable[Any], values: Mapping[str, Array]) -> set[str]:
         for name, ops in readers.items()
         if (values[name].size == 1 and ops <= SCALES)
         or (ops <= CHOICES and is_fill(values[name]))
-    }
+        or (ops <= {"Add"} and is_mask(values[name]))
+    } | fills_of_groups(nodes, values)
+
+
+def is_mask(array: Array) -> bool:
+    return array.dtype == np.float32 and array.size > 0 and array.min() < HIDDEN
+
+
+def fills_of_groups(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
+    """Ones and zeros that normalize what was reshaped to groups, and is reshaped back."""
+    producer = {out: node.op_type for node in nodes for out in node.output}
+    readers: dict[str, set[str]] = {}
+    for node in nodes:
+        for name in node.input:
+            readers.setdefault(name, set()).add(node.op_type)
+    found: set[str] = set()
+    for node in nodes:
+        if node.op_type != "InstanceNormalization" or len(node.input) != 3:
+            continue
+        x, *parameters = node.input
+        is_between = (
+            producer.get(x) == "Reshape"
+            and readers.get(node.output[0]) == {"Reshape"}
+            and all(name in values for name in parameters)
+        )
+        if is_between and has_no_effect(*(values[name] for name in parameters)):
+            found.update(parameters)
+    return found
+
+
+def has_no_effect(scale: Array, shift: Array) -> bool:
+    return bool((scale == 1).all() and (shift == 0).all())
 
 
 def is_fill(array: Array) -> bool:

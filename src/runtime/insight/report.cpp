@@ -61,6 +61,7 @@ Report CompiledGraph::report() const {
   report.arena_bytes = plan.memory.arena_bytes;
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
+  report.rewrites = compiled.assembled.rewrites;
   report.batch_plans = session_->plan_cache->counts();
   report.buckets = bucket_spans(compiled, plan);
   report.shard_optimizer = main.graph->shards.has_value();

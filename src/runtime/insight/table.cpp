@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -189,6 +190,27 @@ std::string line_of(const BatchPlans& plans) {
   return line + '\n';
 }
 
+/// How many of each there are, and each hint.
+std::string lines_of(const std::vector<Rewrite>& rewrites) {
+  std::map<std::string, int> counts;
+  std::string hints;
+  for (const Rewrite& rewrite : rewrites) {
+    if (rewrite.hint.empty()) {
+      ++counts[rewrite.what];
+    } else {
+      hints += "nearly " + rewrite.what + ": " + printable(rewrite.node) +
+               ": " + rewrite.hint + '\n';
+    }
+  }
+  if (counts.empty()) return hints;
+  std::string text;
+  for (const auto& [what, count] : counts) {
+    text += (text.empty() ? "recognized: " : ", ") + std::to_string(count) +
+            " " + what;
+  }
+  return text + '\n' + hints;
+}
+
 }  // namespace
 
 std::string table(const Report& report, const TableOptions& options) {
@@ -210,6 +232,7 @@ std::string table(const Report& report, const TableOptions& options) {
   title += '\n';
   title += line_of(report.batch_plans);
   for (const std::string& note : report.notes) title += note + '\n';
+  title += lines_of(report.rewrites);
   return title +
          with_total(
              chosen(report.rows, options), report.total, [](const Rows& rows) {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Reshapes and transposes that cancel, or move no element.
+#include <numeric>
+#include <utility>
+
+#include "compiler/rewrites/rules.h"
+
+namespace traingraph::rewrites {
+namespace {
+
+Shape identity_axes(int rank) {
+  Shape axes = Shape::filled(rank, 0);
+  for (int i = 0; i < rank; ++i) axes[i] = i;
+  return axes;
+}
+
+/// All axes in order, but for the last two.
+Shape swapped_axes(int rank) {
+  Shape axes = identity_axes(rank);
+  std::swap(axes[rank - 2], axes[rank - 1]);
+  return axes;
+}
+
+/// Do axes of more than one element keep their order?
+bool keeps_order(const Shape& shape, const Shape& axes) {
+  std::int64_t last = -1;
+  for (std::int64_t axis : axes) {
+    if (shape[static_cast<int>(axis)] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+}  // namespace
+
+ValueId join_reshapes(Rewriter& rewriter, NodeId root) {
+  const ValueId x = rewriter.node(root).inputs[0];
+  const Shape shape = rewriter.shape(rewriter.node(root).outputs[0]);
+  if (rewriter.shape(x) == shape) return x;
+  const Node* before = rewriter.maker(x, OpKind::Reshape);
+  return before ? rewriter.reshape(before->inputs[0], shape) : kNoValue;
+}
+
+ValueId join_transposes(Rewriter& rewriter, NodeId root) {
+  const ValueId x = rewriter.node(root).inputs[0];
+  Shape axes = attrs_of<TransposeAttrs>(rewriter.node(root)).axes;
+  if (axes == identity_axes(axes.rank())) return x;
+  const Node* before = rewriter.maker(x, OpKind::Transpose);
+  if (!before) return kNoValue;
+  const Shape& inner = attrs_of<TransposeAttrs>(*before).axes;
+  for (int i = 0; i < axes.rank(); ++i) {
+    axes[i] = inner[static_cast<int>(axes[i])];
+  }
+  return rewriter.transpose(before->inputs[0], axes);
+}
+
+ValueId reshape_for_transpose(Rewriter& rewriter, NodeId root) {
+  const ValueId x = rewriter.node(root).inputs[0];
+  const auto& attrs = attrs_of<TransposeAttrs>(rewriter.node(root));
+  if (!keeps_order(rewriter.shape(x), attrs.axes)) return kNoValue;
+  const Shape shape = rewriter.shape(rewriter.node(root).outputs[0]);
+  return rewriter.reshape(x, shape);
+}
+
+ValueId transpose_unmerged(Rewriter& rewriter, NodeId root) {
+  const Node* swap =
+      rewriter.maker(rewriter.node(root).inputs[0], OpKind::Transpose);
+  if (!swap || swap->inputs.empty()) return kNoValue;
+  const Node* merge = rewriter.maker(swap->inputs[0], OpKind::Reshape);
+  if (!merge) return kNoValue;
+  const Shape& axes = attrs_of<TransposeAttrs>(*swap).axes;
+  const ValueId x = merge->inputs[0];
+  const Shape &from = rewriter.shape(x),
+              &merged = rewriter.shape(swap->inputs[0]),
+              &to = rewriter.shape(rewriter.node(root).outputs[0]);
+  const int rank = from.rank(), inner = merged.rank();
+  const bool swaps_two = inner >= 2 && axes == swapped_axes(inner) &&
+                         rank >= 2 && to.rank() == rank;
+  if (!swaps_two) return kNoValue;
+  Shape expected = from;
+  std::swap(expected[rank - 2], expected[rank - 1]);
+  const bool keeps_matrices = from[rank - 2] == merged[inner - 2] &&
+                              from[rank - 1] == merged[inner - 1];
+  if (!keeps_matrices || to != expected) return kNoValue;
+  return rewriter.transpose(x, swapped_axes(rank));
+}
+
+}  // namespace traingraph::rewrites
