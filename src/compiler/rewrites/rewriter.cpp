@@ -199,7 +199,7 @@ void Rewriter::replace(NodeId root, ValueId by) {
 }
 
 /// Gives `value`, or what is equal to it, the id of the root's first result.
-ValueId Rewriter::rename(ValueId value, NodeId root) {
+void Rewriter::rename(ValueId value, NodeId root) {
   const bool is_new = program_.value(value).producer >= num_original_;
   if (!is_new || is_read(value)) {
     const Shape shape = program_.shape(value);
@@ -214,7 +214,7 @@ ValueId Rewriter::rename(ValueId value, NodeId root) {
   program_.node(root).outputs[0] = value;
   program_.value(result).producer = maker;
   program_.value(value).producer = root;
-  return result;
+  bring_back(maker);
 }
 
 /// A result that keeps its id is at best a view of what it is equal to.
@@ -224,12 +224,15 @@ bool Rewriter::is_view_of(NodeId root, ValueId value) const {
          view.inputs[0] == value;
 }
 
-/// What was gone comes back with its first reader.
 void Rewriter::start_reading(ValueId value, int times) {
   if (times == 0) return;
   num_reads_[value] += times;
   const NodeId id = program_.value(value).producer;
-  if (id < 0 || !is_gone_[id]) return;
+  if (id >= 0) bring_back(id);
+}
+
+void Rewriter::bring_back(NodeId id) {
+  if (!is_gone_[id]) return;
   is_gone_[id] = false;
   for (ValueId input : node(id).inputs) {
     if (input != kNoValue) start_reading(input);

@@ -72,11 +72,13 @@ class Rewriter {
   ValueId apply_rules(NodeId id);
   ValueId find_equal(NodeId id);
   void replace(NodeId root, ValueId by);
-  ValueId rename(ValueId value, NodeId root);
+  void rename(ValueId value, NodeId root);
   bool is_view_of(NodeId root, ValueId value) const;
   void start_reading(ValueId value, int times = 1);
   void stop_reading(ValueId value);
+  /// A node that is gone reads nothing; it comes back with its first reader.
   void remove(NodeId id);
+  void bring_back(NodeId id);
   void record(NodeId root, const char* what);
 
   Program& program_;
