@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reshapes and transposes that cancel, or move no element.
-#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "compiler/rewrites/rules.h"
 
@@ -30,6 +30,20 @@ bool keeps_order(const Shape& shape, const Shape& axes) {
     last = axis;
   }
   return true;
+}
+
+/// The axes that all of the node's inputs are transposed by, for it alone;
+/// empty: there are none.
+Shape transposed_alike(const Rewriter& rewriter, const Node& node) {
+  Shape axes;
+  for (ValueId input : node.inputs) {
+    const Node* before = rewriter.inner(input, OpKind::Transpose);
+    if (!before) return {};
+    const Shape& own = attrs_of<TransposeAttrs>(*before).axes;
+    if (!axes.empty() && own != axes) return {};
+    axes = own;
+  }
+  return axes;
 }
 
 }  // namespace
@@ -84,6 +98,37 @@ ValueId transpose_unmerged(Rewriter& rewriter, NodeId root) {
                               from[rank - 1] == merged[inner - 1];
   if (!keeps_matrices || to != expected) return kNoValue;
   return rewriter.transpose(x, swapped_axes(rank));
+}
+
+ValueId transpose_behind(Rewriter& rewriter, NodeId root) {
+  const Node& node = rewriter.node(root);
+  const auto* activation = std::get_if<ActivationAttrs>(&node.attrs);
+  if (activation && activation->type == ActivationType::Linear) return kNoValue;
+  const Shape axes = transposed_alike(rewriter, node);
+  if (axes.empty()) return kNoValue;
+  const OpKind op = node.op->kind;
+  Attributes attrs = node.attrs;
+  if (auto* joined = std::get_if<AxisAttrs>(&attrs)) {
+    joined->axis = axes[static_cast<int>(joined->axis)];
+  }
+  std::vector<ValueId> inputs = node.inputs;
+  for (ValueId& input : inputs) {
+    input = rewriter.maker(input, OpKind::Transpose)->inputs[0];
+  }
+  return rewriter.transpose(
+      rewriter.append(op, std::move(attrs), std::move(inputs)), axes);
+}
+
+ValueId line_behind(Rewriter& rewriter, NodeId root) {
+  const Node& node = rewriter.node(root);
+  const Line line = line_of(rewriter, node.inputs[0]);
+  if (line.of == node.inputs[0]) return kNoValue;
+  const OpKind op = node.op->kind;
+  const ValueId moved = rewriter.append(op, Attributes(node.attrs), {line.of});
+  return rewriter.append(
+      OpKind::Activation,
+      ActivationAttrs{.type = ActivationType::Linear, .a = line.a, .b = line.b},
+      {moved});
 }
 
 }  // namespace traingraph::rewrites

@@ -19,6 +19,13 @@ ValueId reshape_for_transpose(Rewriter& rewriter, NodeId root);
 //   (a, b, m, n) -> (a * b, m, n) -> (a * b, n, m) -> (a, b, n, m)  ->  x'
 ValueId transpose_unmerged(Rewriter& rewriter, NodeId root);
 
+//   f(x'), x' + y', concatenate(x', y')      ->  f(x)', (x + y)', ...
+//   so that it meets one that it cancels with
+ValueId transpose_behind(Rewriter& rewriter, NodeId root);
+//   reshape(linear(x)), linear(x)'           ->  linear(reshape(x)), linear(x')
+//   so that it meets the product or attention that takes it as an argument
+ValueId line_behind(Rewriter& rewriter, NodeId root);
+
 // arithmetic.cpp: numbers
 //
 //   x + n, n + x, x - n, n - x, x * n, x / n ->  linear(x)

@@ -179,6 +179,31 @@ TEST_F(RecognizeLayers, ATransposeOfWhatWasMixedStays) {
   EXPECT_EQ(ops({y}), (Names{"reshape", "transpose", "reshape"}));
 }
 
+TEST_F(RecognizeLayers, TransposesMoveUntilTheyCancel) {
+  const ValueId x = input({2, 3, 4}), z = input({2, 3, 4});
+  const ValueId sum =
+      add(activation(ActivationType::ReLU, transpose(x, {2, 0, 1})),
+          transpose(z, {2, 0, 1}));
+  const ValueId joined =
+      append(OpKind::Concatenate, AxisAttrs{0},
+             {unary(ArithmeticOperation::Exp, sum), transpose(x, {2, 0, 1})});
+  const ValueId y =
+      unary(ArithmeticOperation::Cos, transpose(joined, {1, 2, 0}));
+  EXPECT_EQ(ops({y}),
+            (Names{"activation", "binary", "unary", "concatenate", "unary"}));
+  EXPECT_EQ(attrs<AxisAttrs>(maker(y).inputs[0]).axis, 2);
+}
+
+TEST_F(RecognizeLayers, TransposesOfOneOperandOrOtherAxesStay) {
+  const ValueId x = input({3, 3}), z = input({3, 3});
+  const ValueId one = add(transpose(x, {1, 0}), z);
+  const ValueId cube = input({3, 3, 3});
+  const ValueId other =
+      add(transpose(cube, {2, 0, 1}), transpose(cube, {1, 2, 0}));
+  EXPECT_EQ(ops({one, other}),
+            (Names{"transpose", "binary", "transpose", "transpose", "binary"}));
+}
+
 // --- Arithmetic ---
 
 TEST_F(RecognizeLayers, ArithmeticWithNumbersIsALine) {
@@ -380,9 +405,13 @@ TEST_F(RecognizeLayers, Attention) {
 }
 
 TEST_F(RecognizeLayers, AttentionFindsItsScaleWhereverItStands) {
-  for (int where = 0; where < 4; ++where) {
-    Heads h = heads();
+  for (int where = 0; where < 5; ++where) {
     const auto scaled = [&](ValueId x) { return multiply(x, number(0.5f)); };
+    Heads h = heads();
+    if (where == 4) {
+      h.query = transpose(reshape(scaled(input({2, 5, 12})), {2, 5, 3, 4}),
+                          {0, 2, 1, 3});
+    }
     if (where == 0) h.query = scaled(h.query);
     if (where == 1) h.key = scaled(h.key);
     ValueId key = transpose(h.key, {0, 1, 3, 2});
