@@ -297,3 +297,26 @@ def test_no_product_is_a_plain_loop_of_onednn(
     if "oneDNN" in tg.Device.cpu().name:
         assert {"matmul", "convolution"} <= {kind for kind, _ in products}
     assert {each for each in products if each[1].startswith("ref")} == set()
+
+
+@pytest.mark.parametrize("precision", ["mixed_bfloat16", "mixed_float16", "fast"])
+@pytest.mark.parametrize("channels", [1, 3, 16, 17, 24, 32, 40, 48, 80, 112])
+def test_kernels_of_every_width_sum_all_of_their_terms(
+    precision: str, channels: int
+) -> None:
+    """Ones, whose sums are exact: kernels for tiles (AMX) have left out terms."""
+    for size in (1, 2, 3, 4, 5):
+        for stride in (1, 2, size):
+            graph = tg.Graph()
+            x = tg.Tensor((2, channels, 8, 9), name="x")
+            ones = np.ones((4, channels, size, size), np.float32)
+            weights = tg.Tensor(ones.shape, data=ones, name="weights")
+            y = graph.ops.convolution_2d(x, weights, strides=(stride, stride))
+            inference = tg.InferenceGraph([graph])
+            inference.add_inputs({"x": x})
+            inference.add_outputs({"y": y})
+            inference.compile("cpu", precision=precision)
+            data = np.ones(x.shape, np.float32)
+            got = inference.execute({"x": data}).result().outputs["y"]
+            # Of bfloat16 a sum above 256 is rounded: where it is stored.
+            np.testing.assert_allclose(got, channels * size**2, rtol=2**-8)

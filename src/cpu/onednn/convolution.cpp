@@ -17,10 +17,9 @@ using BackwardWeights = dnnl::convolution_backward_weights::primitive_desc;
 
 constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
-/// On tiles (AMX) oneDNN leaves out parts of the sums of kernels that are an
-/// even number of samples wide, unless the channels fill blocks of 32: of a 2 x
-/// 2 kernel of ones, 48 of 192 channels (3.2; PyTorch's issue 163347
-/// has 2.5.1's).
+/// On tiles (AMX) oneDNN 3.2 leaves out terms of kernels that are an even
+/// number of samples wide, unless the channels fill blocks of 32: 48 x 2 x 2
+/// ones make 144. PyTorch has it, too (its issue 163347).
 bool leaves_out_terms(const Forward& primitive, const memory::desc& weights) {
   const memory::dims sizes = weights.get_dims();  // (groups,) O, I, H, W
   const auto width = sizes.back(), channels = sizes[sizes.size() - 3];
