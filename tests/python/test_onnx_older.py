@@ -63,6 +63,51 @@ def test_zeros_that_a_mask_selects_are_no_weight() -> None:
     assert list(named.parameters) == ["zeros"]
 
 
+def test_a_causal_mask_is_no_weight() -> None:
+    x = floats(2, 3, 3)
+    hidden = np.triu(np.full((3, 3), np.finfo(np.float32).min), 1)
+    proto = model([node("Add", "x", "mask")], {"x": x}, mask=hidden)
+    assert not agrees(proto, {"x": x}).parameters
+    table = model([node("Add", "x", "table")], {"x": x}, table=floats(3, 3))
+    assert list(agrees(table, {"x": x}).parameters) == ["table"]
+
+
+def test_what_comparisons_alone_read_is_no_weight() -> None:
+    x = floats(2, 3)
+    nodes = [node("Less", "x", "limit", to="low"), node("Where", "low", "x", "half")]
+    proto = model(nodes, {"x": x}, limit=floats(3), half=np.float32(0.5))
+    assert not agrees(proto, {"x": x}).parameters
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_group_normalization_as_exporters_write_it(is_plain: bool) -> None:
+    x = floats(2, 6, 4, 4)
+    nodes = [
+        node("Reshape", "x", "groups", to="a"),
+        node("InstanceNormalization", "a", "ones", "zeros", to="b", epsilon=1e-3),
+        node("Reshape", "b", "sizes", to="c"),
+        node("Mul", "c", "gamma", to="d"),
+        node("Add", "d", "beta"),
+    ]
+    proto = model(
+        nodes,
+        {"x": x},
+        groups=[2, 3, -1],
+        sizes=[2, 6, 4, 4],
+        ones=np.full(3, 1 if is_plain else 2, np.float32),
+        zeros=np.zeros(3, np.float32),
+        gamma=floats(6, 1, 1),
+        beta=floats(6, 1, 1),
+    )
+    loaded = agrees(proto, {"x": x})
+    trained = {"gamma", "beta"} if is_plain else {"gamma", "beta", "ones", "zeros"}
+    assert set(loaded.parameters) == trained
+    inference = loaded.inference_graph()
+    inference.compile("cpu")
+    whole = {row["what"] for row in inference.report().rewrites if not row["hint"]}
+    assert ("group normalization" in whole) == is_plain
+
+
 def test_new_names_are_not_those_of_the_file() -> None:
     x = floats(2, 4)
     own = floats(4)

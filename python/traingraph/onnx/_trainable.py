@@ -84,6 +84,9 @@ SCALES = frozenset(["Div", "Mul", "Pow", "Sub"])
 CHOICES = frozenset(["Where"])
 """What these alone read, one number again and again, is what a mask adds, say."""
 
+COMPARISONS = frozenset(["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"])
+"""What these alone read has no gradient."""
+
 HIDDEN = -1e9
 """Scores that this is added to are masked out."""
 
@@ -102,6 +105,7 @@ def numbers_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
         if (values[name].size == 1 and ops <= SCALES)
         or (ops <= CHOICES and is_fill(values[name]))
         or (ops <= {"Add"} and is_mask(values[name]))
+        or ops <= COMPARISONS
     } | fills_of_groups(nodes, values)
 
 
