@@ -136,6 +136,20 @@ class Written:
         y = self.binary("add", y, self.parameter(4, 1, 1))
         return self.ops.reshape(y, shape=(SAMPLES, ROWS, WIDTH))
 
+    def gated(self, x: tg.Tensor) -> tg.Tensor:
+        wide = self.ops.matmul(x, self.parameter(WIDTH, 2 * WIDTH))
+        a, b = (
+            self.ops.slice(
+                wide,
+                start=(0, 0, first),
+                end=(SAMPLES, ROWS, first + WIDTH),
+                stride=(1, 1, 1),
+            )
+            for first in (0, WIDTH)
+        )
+        tanh = self.ops.activation(a, type="tanh", a=1.0, b=1.0)
+        return self.binary("multiply", tanh, self.ops.activation(b, type="sigmoid"))
+
     def attention(self, x: tg.Tensor) -> tg.Tensor:
         heads = WIDTH // HEADS
 
@@ -179,6 +193,7 @@ class Written:
             self.activation,
             self.layer_norm,
             self.group_norm,
+            self.gated,
             self.attention,
         ]
         x = self.dense(self.x)
@@ -242,6 +257,7 @@ def test_values_and_gradients_stay(seed: int) -> None:
         ("dense", {"matmul"}),
         ("gelu", {"activation"}),
         ("mish", {"activation"}),
+        ("gated", {"matmul", "split", "activation", "binary"}),
         ("layer_norm", {"sample_norm"}),
         ("attention", {"matmul", "attention", "broadcast_to", "select"}),
     ],

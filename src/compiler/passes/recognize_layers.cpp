@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/rewrites/join_slices.h"
 #include "compiler/rewrites/rules.h"
 
 namespace traingraph {
@@ -55,9 +56,9 @@ std::vector<bool> layers_with_types(const MergedGraph& graph) {
 }
 
 /// Returns whether anything was rewritten.
-bool walk(const MergedGraph& graph, std::span<const ValueId> named,
+bool walk(const std::vector<bool>& kept, std::span<const ValueId> named,
           Assembled& a) {
-  Rewriter rewriter(a.program, kRewrites, named, layers_with_types(graph));
+  Rewriter rewriter(a.program, kRewrites, named, kept);
   std::vector<Rewrite> found = rewriter.run();
   const auto follow = [&](ValueId& value) {
     if (value != kNoValue) value = rewriter.same()[value];
@@ -75,8 +76,12 @@ bool walk(const MergedGraph& graph, std::span<const ValueId> named,
 
 void recognize_layers(const MergedGraph& graph, std::span<const ValueId> named,
                       Assembled& a) {
+  const std::vector<bool> kept = layers_with_types(graph);
+  a.rewrites = join_slices(a.program, [&](const Node& node) {
+    return may_be_rewritten(node, kept);
+  });
   // One can make room for another that comes before it.
-  while (walk(graph, named, a)) {
+  while (walk(kept, named, a)) {
   }
 }
 

@@ -26,10 +26,17 @@ std::size_t hash_of(const Node& node) {
 
 }  // namespace
 
+bool may_be_rewritten(const Node& node, const std::vector<bool>& kept) {
+  const auto layer = static_cast<std::size_t>(node.layer);
+  const bool is_kept = node.layer >= 0 && layer < kept.size() && kept[layer];
+  return node.phase == Phase::Forward && node.filter < 0 && !is_kept;
+}
+
 Rewriter::Rewriter(Program& program, std::span<const RewriteRule> rules,
-                   std::span<const ValueId> named, std::vector<bool> kept)
+                   std::span<const ValueId> named,
+                   const std::vector<bool>& kept)
     : program_(program),
-      is_kept_(std::move(kept)),
+      is_kept_(kept),
       is_named_(program.values().size()),
       num_reads_(program.values().size()),
       same_(program.values().size()),
@@ -68,13 +75,6 @@ std::vector<Rewrite> Rewriter::run() {
   program_.reorder(order_);
   program_.position = position;
   return std::move(rewrites_);
-}
-
-bool Rewriter::is_visible(const Node& node) const {
-  const auto layer = static_cast<std::size_t>(node.layer);
-  const bool is_kept =
-      node.filter >= 0 || (layer < is_kept_.size() && is_kept_[layer]);
-  return node.phase == Phase::Forward && !is_kept;
 }
 
 const Node* Rewriter::maker(ValueId value, OpKind op) const {

@@ -29,12 +29,16 @@ struct RewriteRule {
   ValueId (*apply)(Rewriter&, NodeId root);
 };
 
+/// Is it a node of the forward phase that is of no filter and of no layer in
+/// `kept`?
+bool may_be_rewritten(const Node& node, const std::vector<bool>& kept);
+
 class Rewriter {
  public:
   /// Results in `named` (which may contain kNoValue) keep their ids, and nodes
   /// of the layers in `kept` stay as they are.
   Rewriter(Program& program, std::span<const RewriteRule> rules,
-           std::span<const ValueId> named, std::vector<bool> kept);
+           std::span<const ValueId> named, const std::vector<bool>& kept);
 
   /// Walks once over all nodes. Returns what happened, in order.
   std::vector<Rewrite> run();
@@ -66,7 +70,9 @@ class Rewriter {
   ValueId nearly(NodeId root, const char* what, std::string reason);
 
  private:
-  bool is_visible(const Node& node) const;
+  bool is_visible(const Node& node) const {
+    return may_be_rewritten(node, is_kept_);
+  }
   NodeId append_node(OpKind op, Attributes attrs, std::vector<ValueId> inputs);
   ValueId visit(NodeId id);
   ValueId apply_rules(NodeId id);
@@ -82,11 +88,11 @@ class Rewriter {
   void record(NodeId root, const char* what);
 
   Program& program_;
-  std::vector<bool> is_kept_;   // by layer
-  std::vector<bool> is_named_;  // by value
-  std::vector<int> num_reads_;  // by value
-  std::vector<ValueId> same_;   // by value
-  std::vector<bool> is_gone_;   // by node
+  const std::vector<bool>& is_kept_;  // by layer
+  std::vector<bool> is_named_;        // by value
+  std::vector<int> num_reads_;        // by value
+  std::vector<ValueId> same_;         // by value
+  std::vector<bool> is_gone_;         // by node
   std::vector<NodeId> order_;
   std::array<std::vector<const RewriteRule*>, kNumOps> rules_of_;
   /// Nodes by what they compute, for those that compute the same again.

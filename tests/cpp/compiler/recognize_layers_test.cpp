@@ -204,6 +204,31 @@ TEST_F(RecognizeLayers, TransposesOfOneOperandOrOtherAxesStay) {
             (Names{"transpose", "binary", "transpose", "transpose", "binary"}));
 }
 
+TEST_F(RecognizeLayers, SlicesOfAllOfAnAxisAreASplit) {
+  const ValueId x = input({2, 6, 3});
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    return append(OpKind::Slice, SliceAttrs{{0, begin, 0}, {2, end, 3}, {}},
+                  {x});
+  };
+  const ValueId b = part(4, 6), a = part(0, 4);
+  EXPECT_EQ(ops({a, b}), (Names{"split"}));
+  EXPECT_EQ(maker(a).outputs, (std::vector<ValueId>{a, b}));
+  EXPECT_EQ(rewrites()[0].what, "split");
+}
+
+TEST_F(RecognizeLayers, SlicesWithGapsAndStepsStay) {
+  const ValueId x = input({2, 6});
+  const auto part = [&](std::int64_t begin, std::int64_t end,
+                        std::int64_t step) {
+    return append(OpKind::Slice, SliceAttrs{{0, begin}, {2, end}, {1, step}},
+                  {x});
+  };
+  const ValueId a = part(0, 3, 1), b = part(4, 6, 1), even = part(0, 6, 2),
+                odd = part(1, 6, 2);
+  EXPECT_EQ(ops({a, b, even, odd}),
+            (Names{"slice", "slice", "slice", "slice"}));
+}
+
 // --- Arithmetic ---
 
 TEST_F(RecognizeLayers, ArithmeticWithNumbersIsALine) {
