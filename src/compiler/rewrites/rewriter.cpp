@@ -68,6 +68,7 @@ std::vector<Rewrite> Rewriter::run() {
       continue;
     }
     removed_.clear();
+    seen_.clear();
     program_.position = {Phase::Forward, node(id).layer, node(id).name};
     visit(id);
   }
@@ -82,7 +83,9 @@ const Node* Rewriter::maker(ValueId value, OpKind op) const {
   if (id < 0) return nullptr;
   const Node& made = node(id);
   const bool is_it = made.op->kind == op && made.outputs[0] == value;
-  return is_it && is_visible(made) ? &made : nullptr;
+  if (!is_it || !is_visible(made)) return nullptr;
+  seen_.push_back(id);
+  return &made;
 }
 
 const Node* Rewriter::inner(ValueId value, OpKind op) const {
@@ -242,10 +245,14 @@ void Rewriter::bring_back(NodeId id) {
 void Rewriter::stop_reading(ValueId value) {
   --num_reads_[value];
   const NodeId id = program_.value(value).producer;
-  if (id < 0 || is_gone_[id] || !is_visible(node(id))) return;
-  const bool is_needed = std::ranges::any_of(
-      node(id).outputs, [&](ValueId v) { return is_read(v); });
-  if (!is_needed && !writes_anything(node(id))) remove(id);
+  if (id < 0 || is_gone_[id] || is_needed(node(id))) return;
+  // Beyond what was looked at nothing goes yet: most of it is read again.
+  const bool was_seen = std::ranges::find(seen_, id) != seen_.end();
+  if (was_seen) {
+    remove(id);
+  } else {
+    unread_.push_back(id);
+  }
 }
 
 void Rewriter::remove(NodeId id) {
@@ -256,8 +263,25 @@ void Rewriter::remove(NodeId id) {
   }
 }
 
+/// Removes what nobody has read again.
+void Rewriter::sweep() {
+  seen_.clear();
+  while (!unread_.empty()) {
+    const NodeId id = unread_.back();
+    unread_.pop_back();
+    if (!is_gone_[id] && !is_needed(node(id))) remove(id);
+  }
+}
+
+bool Rewriter::is_needed(const Node& node) const {
+  return !is_visible(node) || writes_anything(node) ||
+         std::ranges::any_of(node.outputs,
+                             [&](ValueId v) { return is_read(v); });
+}
+
 void Rewriter::record(NodeId root, const char* what) {
   if (root >= num_original_) return;
+  sweep();
   std::vector<std::string> names;
   for (NodeId id : removed_) {
     if (is_gone_[id]) names.push_back(node(id).name);

@@ -2,8 +2,9 @@
 // Rewriter: a walk over the forward phase on which rules replace nodes by fewer
 // or cheaper ones. It knows who reads what while the program changes, so that a
 // rule sees only what is still there: with the first node that it appends, the
-// root goes, and with it all that only the root needed, until it is read again.
-// What a rule appends is rewritten, too, before the rule goes on.
+// root goes, and with it what the rule has looked at and only the root needed,
+// until it is read again. What a rule appends is rewritten, too, before the
+// rule goes on.
 #pragma once
 
 #include <array>
@@ -85,6 +86,8 @@ class Rewriter {
   /// A node that is gone reads nothing; it comes back with its first reader.
   void remove(NodeId id);
   void bring_back(NodeId id);
+  void sweep();
+  bool is_needed(const Node& node) const;
   void record(NodeId root, const char* what);
 
   Program& program_;
@@ -98,8 +101,11 @@ class Rewriter {
   /// Nodes by what they compute, for those that compute the same again.
   std::unordered_multimap<std::size_t, NodeId> computed_;
   NodeId num_original_ = 0;
-  NodeId root_ = -1;             // that is looked at
-  std::vector<NodeId> removed_;  // since the walk came to an original root
+  NodeId root_ = -1;  // that is looked at
+  // Since the walk came to an original root:
+  std::vector<NodeId> removed_;
+  std::vector<NodeId> unread_;  // perhaps, and no rule has looked at them
+  mutable std::vector<NodeId> seen_;
   std::vector<Rewrite> rewrites_;
 };
 
