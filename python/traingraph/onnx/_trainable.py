@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._problems import invalid
+from ._read import FLOATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,7 +41,7 @@ class Trainable:
         )
 
     def wants(self, name: str, array: Array) -> bool:
-        if array.dtype != np.float32 or array.size == 0:
+        if array.dtype.name not in FLOATS or array.size == 0:
             return False
         name = self.copies.get(name, name)
         if self.names is not None:
@@ -49,7 +50,7 @@ class Trainable:
             return self._asked(self.wish, name)
         if self.wish is None:
             is_weight = array.ndim > 0 and name not in self.numbers
-            return is_weight and bool(np.isfinite(array).all())
+            return is_weight and bool(np.isfinite(array.astype(np.float32)).all())
         return bool(self.wish)
 
     def _asked(self, wish: Callable[[str], bool], name: str) -> bool:
@@ -85,18 +86,25 @@ CHOICES = frozenset(["Where"])
 """What these alone read, one number again and again, is what a mask adds, say."""
 
 
+QUANTIZATION = frozenset(["DequantizeLinear", "QuantizeLinear"])
+"""What these read beside their source are steps and zero points."""
+
+
 def numbers_of(nodes: Iterable[Any], values: Mapping[str, Array]) -> set[str]:
     """Known values of one number that are no weights."""
     readers: dict[str, set[str]] = {}
     for node in nodes:
-        for name in node.input:
+        for index, name in enumerate(node.input):
             if name in values:
-                readers.setdefault(name, set()).add(node.op_type)
+                is_step = index > 0 and node.op_type in QUANTIZATION
+                op = "a step" if is_step else node.op_type
+                readers.setdefault(name, set()).add(op)
     return {
         name
         for name, ops in readers.items()
         if (values[name].size == 1 and ops <= SCALES)
         or (ops <= CHOICES and is_fill(values[name]))
+        or ops == {"a step"}
     }
 
 
