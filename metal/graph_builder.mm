@@ -294,11 +294,19 @@ T GraphBuilder::reduce(Reduction kind, T x, const Shape& shape,
         x = [graph_ reductionSumWithTensor:x axes:list name:name()];
         break;
       case Reduction::Maximum:
+        if (!is_float_tensor(x)) {
+          x = [graph_ reductionMaximumWithTensor:x axes:list name:name()];
+          break;
+        }
         x = [graph_ reductionMaximumPropagateNaNWithTensor:x
                                                       axes:list
                                                       name:name()];
         break;
       case Reduction::Minimum:
+        if (!is_float_tensor(x)) {
+          x = [graph_ reductionMinimumWithTensor:x axes:list name:name()];
+          break;
+        }
         x = [graph_ reductionMinimumPropagateNaNWithTensor:x
                                                       axes:list
                                                       name:name()];

@@ -89,6 +89,7 @@ constexpr Kernel select{lower_select, moves};
 constexpr Kernel cast{lower_cast, casts_floats};
 constexpr Kernel fill{lower_fill, moves};
 constexpr Kernel dropout{lower_dropout, moves};
+constexpr Kernel stop_gradient{lower_stop_gradient, moves};
 // matmul; the bias is added to what products were rounded to, as below
 constexpr Kernel matmul{lower_matmul, is_unscaled};
 // conv
@@ -117,6 +118,7 @@ constexpr Kernel softmax_gradient{lower_softmax_gradient};
 constexpr Kernel reduce{lower_reduce, picks_elements};
 constexpr Kernel broadcast_to{lower_broadcast_to, moves};
 constexpr Kernel squared_norm{lower_squared_norm};
+constexpr Kernel cumulative_sum{lower_cumulative_sum};
 // rnn
 constexpr Kernel lstm_steps{lower_lstm_steps};
 constexpr Kernel lstm_steps_gradient{lower_lstm_steps_gradient};

@@ -182,6 +182,15 @@ struct ReduceAttrs {
                     TRAINGRAPH_FIELD(axes))
 };
 
+/// Sums of what comes before along an axis.
+struct CumulativeSumAttrs {
+  std::int64_t axis = 1;
+  bool is_exclusive = false;
+  bool reverse = false;
+  TRAINGRAPH_FIELDS(CumulativeSumAttrs, TRAINGRAPH_FIELD(axis),
+                    TRAINGRAPH_FIELD(is_exclusive), TRAINGRAPH_FIELD(reverse))
+};
+
 struct ShapeAttrs {
   Shape shape;
   TRAINGRAPH_FIELDS(ShapeAttrs, TRAINGRAPH_REQUIRED(shape))
@@ -299,16 +308,18 @@ struct LossScaleAttrs {
 #undef TRAINGRAPH_UPDATE_FIELDS
 
 /// Any op's attributes.
-using Attributes = std::variant<
-    NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs, CastAttrs,
-    FillAttrs, DropoutAttrs, MatMulAttrs, Convolution2dAttrs,
-    Convolution2dGradientAttrs, Pool2dAttrs, AveragePool2dAttrs,
-    AveragePool2dGradientAttrs, BatchNormAttrs, SampleNormAttrs, SoftmaxAttrs,
-    ReduceAttrs, ShapeAttrs, LstmAttrs, GruAttrs, SingleGateAttrs,
-    TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
-    PadAttrs, ScatterAttrs, EmbeddingAttrs, EmbeddingGradientAttrs, LossAttrs,
-    YoloLossAttrs, CtcLossAttrs, AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs,
-    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs, LossScaleAttrs>;
+using Attributes =
+    std::variant<NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs,
+                 CastAttrs, FillAttrs, DropoutAttrs, MatMulAttrs,
+                 Convolution2dAttrs, Convolution2dGradientAttrs, Pool2dAttrs,
+                 AveragePool2dAttrs, AveragePool2dGradientAttrs, BatchNormAttrs,
+                 SampleNormAttrs, SoftmaxAttrs, ReduceAttrs, CumulativeSumAttrs,
+                 ShapeAttrs, LstmAttrs, GruAttrs, SingleGateAttrs,
+                 TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs,
+                 SliceGradientAttrs, PadAttrs, ScatterAttrs, EmbeddingAttrs,
+                 EmbeddingGradientAttrs, LossAttrs, YoloLossAttrs, CtcLossAttrs,
+                 AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs, AdamUpdateAttrs,
+                 RmspropUpdateAttrs, ClipScaleAttrs, LossScaleAttrs>;
 
 /// One entry per row of ops.inc, and host ops (src/ops/collective.cpp).
 enum class OpKind : std::int32_t {

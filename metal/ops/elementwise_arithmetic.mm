@@ -2,6 +2,7 @@
 // Arithmetic of one and two operands, select and dropout.
 #import "metal/graph_builder.h"
 #include "metal/kernels/dropout.h"
+#import "metal/ops/layout_moves.h"
 
 namespace traingraph::metal {
 namespace {
@@ -38,6 +39,7 @@ T unary(GraphBuilder& b, T x) {
     TRAINGRAPH_CASE(Exp2, exponentBase2)
     TRAINGRAPH_CASE(Log, logarithm)
     TRAINGRAPH_CASE(Log2, logarithmBase2)
+    TRAINGRAPH_CASE(Erf, erf)
     case ArithmeticOperation::Rsqrt:
       // The call for it is deprecated in the SDK of macOS 15; the one that
       // replaces it is in no older one.
@@ -73,14 +75,38 @@ T binary(GraphBuilder& b, T x, T y) {
   }
 }
 
+/// Integers: those of MPSGraph that propagate NaN are for floats.
+T integers(GraphBuilder& b, T x, T y) {
+  switch (b.attrs<ArithmeticAttrs>().operation) {
+    case Min:
+      return b.select(b.less(x, y), x, y);
+    case Max:
+      return b.select(b.less(x, y), y, x);
+    case Divide: {
+      // What it makes of 0 is not documented.
+      T is_zero = b.equal(y, 0.0);
+      return b.select(is_zero, 0.0, b.div(x, b.select(is_zero, 1.0, y)));
+    }
+    default:
+      return binary(b, x, y);
+  }
+}
+
 }  // namespace
 
 void lower_unary(GraphBuilder& b) { b.set(unary(b, b.input(0))); }
 
-void lower_binary(GraphBuilder& b) { b.set(binary(b, b.input(0), b.input(1))); }
+void lower_binary(GraphBuilder& b) {
+  T x = b.input(0), y = b.input(1);
+  b.set(is_float(b.result_desc().data_type) ? binary(b, x, y)
+                                            : integers(b, x, y));
+}
 
+void lower_stop_gradient(GraphBuilder& b) { b.set(b.input(0)); }
+
+/// Booleans travel as numbers.
 void lower_select(GraphBuilder& b) {
-  b.set(b.select(b.input(0), b.input(1), b.input(2)));
+  set_moved(b, b.select(b.input(0), moved_input(b, 1), moved_input(b, 2)));
 }
 
 /// A kernel of ours makes the mask. What is dropped is 0 even where the input

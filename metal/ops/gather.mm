@@ -3,6 +3,7 @@
 // meet are in the GPU's order: bits may differ from run to run.
 #import "metal/fold.h"
 #import "metal/ops/gather_indices.h"
+#import "metal/ops/layout_moves.h"
 
 namespace traingraph::metal {
 namespace {
@@ -90,8 +91,8 @@ void lower_gather(GraphBuilder& b) {
   const Folded folded(b.input_shape(0), b.input_shape(kIndices),
                       b.attrs<AxisAttrs>().axis);
   const Positions p = positions(b, folded);
-  T named = gather(b, folded, b.reshape(b.input(0), folded.from), p.at);
-  b.set(b.reshape(nan_outside(b, named, p.is_inside), b.result_shape()));
+  T named = gather(b, folded, b.reshape(moved_input(b, 0), folded.from), p.at);
+  set_moved(b, nan_outside(b, named, p.is_inside));
 }
 
 void lower_scatter(GraphBuilder& b) {
@@ -101,13 +102,12 @@ void lower_scatter(GraphBuilder& b) {
                       attrs.axis);
   const Positions p = positions(b, folded);
   T at = broadcast_positions(b, folded, p.at);
-  T source = b.reshape(b.input(kSource), folded.named);
-  T data = b.reshape(b.input(kData), folded.from);
+  T source = b.reshape(moved_input(b, kSource), folded.named);
+  T data = b.reshape(moved_input(b, kData), folded.from);
   T y = attrs.reduction_type == ReductionType::Sum
             ? scatter_along(b, data, source, at, MPSGraphScatterModeAdd)
             : scatter_last(b, folded, data, source, at);
-  y = nan_unless_all(b, y, p.is_inside, folded.indices);
-  b.set(b.reshape(y, b.result_shape()));
+  set_moved(b, nan_unless_all(b, y, p.is_inside, folded.indices));
 }
 
 void lower_scatter_gradient(GraphBuilder& b) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Indices of the gather family on the GPU, where no kernel can raise an error:
 // positions that a graph computes outside of a tensor read and write inside of
-// it, and what depends on them is NaN.
+// it, and what depends on them is NaN: of integers -1, which names no position
+// either, and of Booleans false.
 #pragma once
 
 #import "metal/graph_builder.h"
@@ -16,7 +17,8 @@ struct Positions {
 /// Input `input`, viewed with this shape, as positions 0 to `count` - 1.
 Positions positions(GraphBuilder& b, int input, const Shape& shape,
                     std::int64_t count);
-/// `x`, but NaN where positions were outside; `is_inside` broadcasts to it.
+/// `x`, but NaN (see above) where positions were outside; `is_inside`
+/// broadcasts to it.
 T nan_outside(GraphBuilder& b, T x, T is_inside);
 /// `x`, but NaN everywhere unless all positions, of this shape, were inside.
 T nan_unless_all(GraphBuilder& b, T x, T is_inside, const Shape& shape);

@@ -21,7 +21,10 @@ Positions positions(GraphBuilder& b, int input, const Shape& shape,
 }
 
 T nan_outside(GraphBuilder& b, T x, T is_inside) {
-  return b.select(is_inside, x, std::nan(""));
+  const bool is_integer =
+      [x dataType] == MPSDataTypeInt32 || [x dataType] == MPSDataTypeInt64;
+  if ([x dataType] == MPSDataTypeInt8) return b.select(is_inside, x, 0.0);
+  return b.select(is_inside, x, is_integer ? -1.0 : std::nan(""));
 }
 
 T nan_unless_all(GraphBuilder& b, T x, T is_inside, const Shape& shape) {

@@ -3,6 +3,7 @@
 #import "metal/assumptions.h"
 #import "metal/fold.h"
 #import "metal/graph_builder.h"
+#import "metal/ops/layout_moves.h"
 #include "ops/shape_rules.h"
 
 namespace traingraph::metal {
@@ -34,6 +35,11 @@ T index_of_extremum(GraphBuilder& b, T x, int axis, bool is_maximum) {
   static_assert(kArgReductionPicksFirstOfTies);
   const Shape shape = around_axis(b.input_shape(0), axis);
   x = b.reshape(x, shape);
+  if (!is_float(b.input_desc(0).data_type)) {
+    return b.reshape(
+        is_maximum ? index_of_maximum(b, x) : index_of_minimum(b, x),
+        b.result_shape());
+  }
   T is_nan = b.select(b.is_nan(x), 1.0, 0.0, b.input_desc(0).data_type);
   T has_nan = b.greater(b.maximum(is_nan, shape, {kMiddle}), 0.0);
   T index = is_maximum ? index_of_maximum(b, x) : index_of_minimum(b, x);
@@ -74,7 +80,32 @@ T reduce(GraphBuilder& b, T x) {
 void lower_reduce(GraphBuilder& b) { b.set(reduce(b, b.input(0))); }
 
 void lower_broadcast_to(GraphBuilder& b) {
-  b.set(b.broadcast(b.input(0), b.result_shape()));
+  set_moved(b, b.broadcast(moved_input(b, 0), b.result_shape()));
+}
+
+/// The sum of 1, 2, 4 ... elements, by adding what is as far away.
+void lower_cumulative_sum(GraphBuilder& b) {
+  const auto& attrs = b.attrs<CumulativeSumAttrs>();
+  const Shape folded =
+      around_axis(b.input_shape(0), static_cast<int>(attrs.axis));
+  const std::int64_t length = folded[kMiddle];
+  const auto moved = [&](T x, std::int64_t distance) {
+    if (distance >= length) {
+      return [b.graph() constantWithScalar:0
+                                     shape:ns_shape(folded)
+                                  dataType:[x dataType]];
+    }
+    const std::int64_t first = attrs.reverse ? distance : 0;
+    x = slice_axis(b, x, kMiddle, first, length - distance);
+    return attrs.reverse ? pad_middle(b, x, 0, distance)
+                         : pad_middle(b, x, distance, 0);
+  };
+  T x = b.reshape(b.input(0), folded);
+  T sum = attrs.is_exclusive ? moved(x, 1) : x;
+  for (std::int64_t distance = 1; distance < length; distance *= 2) {
+    sum = b.add(sum, moved(sum, distance));
+  }
+  b.set(b.reshape(sum, b.result_shape()));
 }
 
 void lower_squared_norm(GraphBuilder& b) {

@@ -59,6 +59,13 @@ constexpr OpExample kOpExamples[] = {
     >>> g.ops.dropout(x, state, rate=0.2).shape
     (8, 10)
 )pbdoc"},
+    {"stop_gradient", R"pbdoc(
+    >>> x = tg.Tensor((8, 10))
+    >>> rounded = g.ops.unary(x, operation="round")
+    >>> error = g.ops.stop_gradient(g.ops.binary(rounded, x, operation="subtract"))
+    >>> g.ops.binary(x, error, operation="add").shape  # round(x), of slope 1
+    (8, 10)
+)pbdoc"},
     {"matmul", R"pbdoc(
     >>> x, y = tg.Tensor((8, 5, 3)), tg.Tensor((4, 3))
     >>> g.ops.matmul(x, y, transposes_y=True).shape
@@ -127,6 +134,11 @@ constexpr OpExample kOpExamples[] = {
     >>> x = tg.Tensor((8, 10))
     >>> g.ops.squared_norm(x).shape
     (1,)
+)pbdoc"},
+    {"cumulative_sum", R"pbdoc(
+    >>> mask = tg.Tensor((8, 10), "int64")
+    >>> g.ops.cumulative_sum(mask, axis=1).shape
+    (8, 10)
 )pbdoc"},
     {"lstm_steps", R"pbdoc(
     >>> x, weights = tg.Tensor((5, 8, 4 * 16)), tg.Tensor((4 * 16, 16))

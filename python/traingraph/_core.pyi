@@ -296,6 +296,7 @@ ArithmeticOperationName: typing.TypeAlias = typing.Literal[
     "divide_no_nan",
     "min",
     "max",
+    "erf",
 ]
 ComparisonOperationName: typing.TypeAlias = typing.Literal[
     "equal",
@@ -501,6 +502,7 @@ class ArithmeticOperation(enum.IntEnum):
     divide_no_nan = 27
     min = 28
     max = 29
+    erf = 100
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __str__(self) -> str: ...
@@ -9224,9 +9226,13 @@ class Ops:
         - "min": The smaller of x and y; NaN when either is.
         - "max": The larger of x and y; NaN when either is.
 
+        Of int32 and int64 there are add, subtract, multiply, divide, min and max,
+        exact modulo 2 to the number of bits; a quotient loses its fraction, and is
+        0 where y is 0. No gradient passes them.
+
         Args:
-            x: The first operand.
-            y: The second; their shapes broadcast as NumPy's do.
+            x: The first operand: floats, int32 or int64.
+            y: The second, of the same type; their shapes broadcast as NumPy's do.
             operation: What is computed; see above.
             name: What errors and listings call the node.
             phase: When it runs: "forward", "gradient" or "update".
@@ -9647,6 +9653,43 @@ class Ops:
             InvalidArgument: for an option that is missing, unknown or out of range.
             StateError: after the graph was compiled.
         """
+    def cumulative_sum(
+        self,
+        x: Tensor,
+        *,
+        axis: int = 1,
+        is_exclusive: bool = False,
+        reverse: bool = False,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        The sum of each element and all before it along an axis, as NumPy's cumsum.
+
+        Args:
+            x: Floats, int32 or int64 of one axis or more.
+            axis: Which one; from the end when negative.
+            is_exclusive: Without the element itself? Sums begin at 0.
+            reverse: Of all behind it, instead of all before?
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: Of the shape and type of x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> mask = tg.Tensor((8, 10), "int64")
+            >>> g.ops.cumulative_sum(mask, axis=1).shape
+            (8, 10)
+        """
     def dropout(
         self,
         x: Tensor | float | NDArray[Any],
@@ -9829,7 +9872,7 @@ class Ops:
         sample takes: (N, N).
 
         Args:
-            source: What is picked from.
+            source: What is picked from: floats, int32, int64 or boolean.
             indices: int32 or int64, from 0 to the size of the axis - 1. (M), or
                 the source's shape with another size on the axis.
             axis: Which one; from the end when negative.
@@ -10794,7 +10837,8 @@ class Ops:
         shared equally by the elements that are equal to the result.
 
         Args:
-            x: Floats of any shape; boolean for "any" and "all".
+            x: Floats, int32 or int64 of any shape; floats for "mean", boolean
+                for "any" and "all". Integers are summed in their own bits.
             type: Which reduction; see above.
             axes: Those that are reduced, from the end when negative; none: all. One for an
                 index.
@@ -11045,7 +11089,8 @@ class Ops:
             source: What is written: of the shape of what the indices name in data.
             indices: int32 or int64, as those of ``gather``: (M) for whole slices,
                 or one for each element of source.
-            data: What it is written into, of the source's type.
+            data: What it is written into, of the source's type: floats, int32,
+                int64, or boolean where nothing is added.
             axis: Which one; from the end when negative.
             reduction_type: "none": the last one of those that name an element stays; "sum":
                 they are added to it.
@@ -11116,8 +11161,8 @@ class Ops:
 
         Args:
             condition: Boolean.
-            x: What is taken where it is true.
-            y: What is taken where it is false.
+            x: What is taken where it is true: floats, int32, int64 or boolean.
+            y: What is taken where it is false, of the same type.
             name: What errors and listings call the node.
             phase: When it runs: "forward", "gradient" or "update".
 
@@ -11586,6 +11631,35 @@ class Ops:
             >>> g.ops.squared_norm(x).shape
             (1,)
         """
+    def stop_gradient(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
+        """
+        x, through which no gradient passes: a constant, as far as training knows.
+
+        Args:
+            x: Of any shape and type.
+            name: What errors and listings call the node.
+            phase: When it runs: "forward", "gradient" or "update".
+
+        Returns:
+            y: x.
+
+        Raises:
+            ShapeError: for shapes that do not fit.
+            DTypeError: for an input of a type that the op does not take: floats of 32 or
+                16 bits, all of one type, unless said above.
+            InvalidArgument: for an option that is missing, unknown or out of range.
+            StateError: after the graph was compiled.
+
+        Example:
+            >>> g = tg.Graph()
+            >>> x = tg.Tensor((8, 10))
+            >>> rounded = g.ops.unary(x, operation="round")
+            >>> error = g.ops.stop_gradient(g.ops.binary(rounded, x, operation="subtract"))
+            >>> g.ops.binary(x, error, operation="add").shape  # round(x), of slope 1
+            (8, 10)
+        """
     def transpose(
         self,
         x: Tensor,
@@ -11652,6 +11726,7 @@ class Ops:
         - "exp2": 2 to the power of x.
         - "log": The natural logarithm of x.
         - "log2": The logarithm of x to base 2.
+        - "erf": The error function of x; not in ML Compute.
 
         The gradients of "floor", "round" and "ceil" are 0.
 

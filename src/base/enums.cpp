@@ -37,7 +37,7 @@ constexpr bool is_sound() {
 
 // Numbers are part of the interface: they are ML Compute's.
 static_assert(std::size(EnumTable<ActivationType>::kCases) == 24);
-static_assert(std::size(EnumTable<ArithmeticOperation>::kCases) == 30);
+static_assert(std::size(EnumTable<ArithmeticOperation>::kCases) == 31);
 static_assert(std::size(EnumTable<ComparisonOperation>::kCases) == 12);
 static_assert(std::size(EnumTable<LossType>::kCases) == 10);
 static_assert(std::size(EnumTable<ReductionType>::kCases) == 10);

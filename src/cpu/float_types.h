@@ -57,6 +57,22 @@ void visit_any_float(const UnitBuilder& unit, DataType type, Use&& use) {
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
+/// The same for values that a kernel only moves: floats of the row, indices and
+/// Booleans.
+template <const Kernel& kRow, class Use>
+void visit_moved(const UnitBuilder& unit, DataType type, Use&& use) {
+  switch (type) {
+    case DataType::Int32:
+      return use(std::int32_t{});
+    case DataType::Int64:
+      return use(std::int64_t{});
+    case DataType::Boolean:
+      return use(Stored<bool>{});
+    default:
+      return visit_floats<kRow>(unit, type, use);
+  }
+}
+
 /// Does storing lose nothing of what a loop computes?
 template <class T>
 inline constexpr bool is_exact = std::is_same_v<T, float>;

@@ -54,6 +54,7 @@ inline constexpr Kernel select{lower_select, kHalf};
 inline constexpr Kernel cast{lower_cast, kHalf};
 inline constexpr Kernel fill{lower_fill, kHalf};
 inline constexpr Kernel dropout{lower_dropout, kBFloat16};
+inline constexpr Kernel stop_gradient{lower_stop_gradient, kHalf};
 // matmul; where the processor has no such products, in blocks of float32
 inline constexpr Kernel matmul{lower_matmul, kHalf};
 // conv
@@ -90,6 +91,7 @@ inline constexpr Kernel softmax_gradient{lower_softmax_gradient, kBFloat16};
 inline constexpr Kernel reduce{lower_reduce, kBFloat16, takes_reductions};
 inline constexpr Kernel broadcast_to{lower_broadcast_to, kHalf};
 inline constexpr Kernel squared_norm{lower_squared_norm, kBFloat16};
+inline constexpr Kernel cumulative_sum{lower_cumulative_sum};
 // rnn; steps are products
 inline constexpr Kernel lstm_steps{lower_lstm_steps, kHalf, takes_products};
 inline constexpr Kernel lstm_steps_gradient{lower_lstm_steps_gradient, kHalf,

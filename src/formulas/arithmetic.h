@@ -35,6 +35,9 @@ TRAINGRAPH_UNARY(Exp, fast_exp(x))
 TRAINGRAPH_UNARY(Exp2, exp2(x))
 TRAINGRAPH_UNARY(Log, log(x))
 TRAINGRAPH_UNARY(Log2, log2(x))
+#if !defined(__METAL_VERSION__)  // it has no erf
+TRAINGRAPH_UNARY(Erf, erf(x))
+#endif
 #undef TRAINGRAPH_UNARY
 
 #define TRAINGRAPH_BINARY(Name, formula)                         \

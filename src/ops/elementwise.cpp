@@ -126,6 +126,21 @@ void require_arity(const ShapeContext& ctx, bool wants_unary) {
                         name, wants_unary ? "Use binary." : "Use unary.");
 }
 
+/// Exactly, in the 32 or 64 bits that they have.
+bool computes_integers(ArithmeticOperation operation) {
+  switch (operation) {
+    case ArithmeticOperation::Add:
+    case ArithmeticOperation::Subtract:
+    case ArithmeticOperation::Multiply:
+    case ArithmeticOperation::Divide:
+    case ArithmeticOperation::Min:
+    case ArithmeticOperation::Max:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void unary_shape(ShapeContext& ctx) {
   require_arity(ctx, /*wants_unary=*/true);
   ctx.add_result(ctx.shape(0), ctx.data_type(0));
@@ -133,6 +148,9 @@ void unary_shape(ShapeContext& ctx) {
 
 void binary_shape(ShapeContext& ctx) {
   require_arity(ctx, /*wants_unary=*/false);
+  ctx.require_same_data_type(1, 0);
+  const auto operation = ctx.attrs<ArithmeticAttrs>().operation;
+  if (!computes_integers(operation)) ctx.require_data_type(0, kFloat);
   ctx.add_result(broadcast_inputs(ctx, {0, 1}), ctx.data_type(0));
 }
 
@@ -156,6 +174,7 @@ void compare_shape(ShapeContext& ctx) {
 }
 
 void select_shape(ShapeContext& ctx) {
+  ctx.require_same_data_type(2, 1);
   ctx.add_result(broadcast_inputs(ctx, {0, 1, 2}), ctx.data_type(1));
 }
 
@@ -255,7 +274,7 @@ OpDef define_unary() {
 }
 
 OpDef define_binary() {
-  return {.inputs = {{"x"}, {"y"}},
+  return {.inputs = {{"x", kFloat | kIndex}, {"y", kFloat | kIndex}},
           .results = {"z"},
           .shape_rule = binary_shape,
           .flops = flops::per_element,
@@ -282,7 +301,9 @@ OpDef define_logical_not() {
 }
 
 OpDef define_select() {
-  return {.inputs = {{"condition", kBoolean}, {"x"}, {"y"}},
+  return {.inputs = {{"condition", kBoolean},
+                     {"x", kComparable},
+                     {"y", kComparable}},
           .results = {"z"},
           .shape_rule = select_shape,
           .flops = flops::moves,
@@ -307,6 +328,16 @@ OpDef define_fill() {
           .batch_rule = batch::fixed,
           .resize = batch::resize_shape<FillAttrs>,
           .no_gradient = NoGradient::Ends};
+}
+
+OpDef define_stop_gradient() {
+  return {.inputs = {{"x", kAnyType}},
+          .results = {"y"},
+          .shape_rule = same_shape_as<0>,
+          .flops = flops::moves,
+          .batch_rule = batch::follow,
+          .no_gradient = NoGradient::Ends,
+          .may_alias = true};
 }
 
 OpDef define_dropout() {

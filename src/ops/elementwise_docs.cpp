@@ -52,9 +52,13 @@ std::string document_binary() {
 )doc" + list_cases<ArithmeticOperation>(2) +
          R"doc(
 
+    Of int32 and int64 there are add, subtract, multiply, divide, min and max,
+    exact modulo 2 to the number of bits; a quotient loses its fraction, and is
+    0 where y is 0. No gradient passes them.
+
     Args:
-        x: The first operand.
-        y: The second; their shapes broadcast as NumPy's do.
+        x: The first operand: floats, int32 or int64.
+        y: The second, of the same type; their shapes broadcast as NumPy's do.
 
     Returns:
         z: f(x, y), of the shape to which both broadcast.
@@ -97,8 +101,8 @@ std::string document_select() {
 
     Args:
         condition: Boolean.
-        x: What is taken where it is true.
-        y: What is taken where it is false.
+        x: What is taken where it is true: floats, int32, int64 or boolean.
+        y: What is taken where it is false, of the same type.
 
     Returns:
         z: Of the shape to which all three broadcast.
@@ -144,6 +148,18 @@ std::string document_dropout() {
 
     Returns:
         y: Of the shape of x.
+)doc";
+}
+
+std::string document_stop_gradient() {
+  return R"doc(
+    x, through which no gradient passes: a constant, as far as training knows.
+
+    Args:
+        x: Of any shape and type.
+
+    Returns:
+        y: x.
 )doc";
 }
 

@@ -22,6 +22,7 @@ struct Terms {
 using Rule = ValueId (*)(GradContext&, const Terms&);
 
 constexpr float kLn2 = std::numbers::ln2_v<float>;
+constexpr float kTwoOverSqrtPi = 2 * std::numbers::inv_sqrtpi_v<float>;
 constexpr float kInverseLn2 = std::numbers::log2e_v<float>;
 
 ValueId square(GradContext& ctx, ValueId x) {
@@ -236,6 +237,13 @@ constexpr Gradient kGradients[] = {
     {.value = Operation::Max,
      .by_x = gradient_if_first,
      .by_y = gradient_if_second},
+    {.value = Operation::Erf,
+     .by_x =
+         [](GradContext& c, const Terms& t) {
+           const ValueId bell = grad::unary(
+               c, Operation::Exp, grad::negate(c, square(c, t.x)));
+           return grad::multiply(c, grad::linear(c, t.g, kTwoOverSqrtPi), bell);
+         }},
 };
 
 /// A rule for each operand, or a reason why there is none, and never both.

@@ -14,6 +14,9 @@
 namespace traingraph {
 namespace {
 
+/// What moves from place to place.
+constexpr DataTypes kMoved = kFloat | kIndex | kBoolean;
+
 bool names_slices(const Shape& source, const Shape& indices) {
   return indices.rank() == 1 && source.rank() > 1;
 }
@@ -120,6 +123,9 @@ void scatter_shape(ShapeContext& ctx) {
                    named.to_string(), ctx.shape(kSource).to_string());
   }
   ctx.require_same_data_type(kSource, kData);
+  if (attrs.reduction_type == ReductionType::Sum) {
+    ctx.require_data_type(kData, kFloat | kIndex);
+  }
   ctx.add_result(ctx.shape(kData), ctx.data_type(kData));
 }
 
@@ -172,7 +178,7 @@ double scatter_flops(const Program& program, const Node& node) {
 }  // namespace
 
 OpDef define_gather() {
-  return {.inputs = {{.name = "source", .is_picked = true},
+  return {.inputs = {{.name = "source", .types = kMoved, .is_picked = true},
                      {.name = "indices", .types = kIndex, .is_index = true}},
           .results = {"y"},
           .shape_rule = gather_shape,
@@ -183,9 +189,9 @@ OpDef define_gather() {
 }
 
 OpDef define_scatter() {
-  return {.inputs = {{"source"},
+  return {.inputs = {{"source", kMoved},
                      {.name = "indices", .types = kIndex, .is_index = true},
-                     {"data"}},
+                     {"data", kMoved}},
           .results = {"y"},
           .shape_rule = scatter_shape,
           .flops = scatter_flops,

@@ -16,7 +16,7 @@ std::string document_gather() {
     sample takes: (N, N).
 
     Args:
-        source: What is picked from.
+        source: What is picked from: floats, int32, int64 or boolean.
         indices: int32 or int64, from 0 to the size of the axis - 1. (M), or
             the source's shape with another size on the axis.
 
@@ -34,7 +34,8 @@ std::string document_scatter() {
         source: What is written: of the shape of what the indices name in data.
         indices: int32 or int64, as those of ``gather``: (M) for whole slices,
             or one for each element of source.
-        data: What it is written into, of the source's type.
+        data: What it is written into, of the source's type: floats, int32,
+            int64, or boolean where nothing is added.
 
     Returns:
         y: Of the shape of data.

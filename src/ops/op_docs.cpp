@@ -157,6 +157,12 @@ Docs of(const SoftmaxAttrs&) {
          axis();
 }
 
+Docs of(const CumulativeSumAttrs&) {
+  return axis() +
+         Docs{{"is_exclusive", "Without the element itself? Sums begin at 0."},
+              {"reverse", "Of all behind it, instead of all before?"}};
+}
+
 Docs of(const ReduceAttrs&) {
   return {{"type", "Which reduction; see above."},
           {"axes",

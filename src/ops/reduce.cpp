@@ -17,8 +17,10 @@ DataTypes accepted_types(ReductionType type) {
     case ReductionType::Any:
     case ReductionType::All:
       return kBoolean;
-    default:
+    case ReductionType::Mean:
       return kFloat;
+    default:
+      return kFloat | kIndex;
   }
 }
 
@@ -125,6 +127,29 @@ void broadcast_to_rule(GradContext& ctx) {
   ctx.set(0, grad::sum_to(ctx, ctx.result_gradient(), shape));
 }
 
+void cumulative_sum_shape(ShapeContext& ctx) {
+  const Shape& x = ctx.shape(0);
+  ctx.require_rank_at_least(0, 1);
+  ctx.require_axis("axis", ctx.attrs<CumulativeSumAttrs>().axis, x.rank());
+  ctx.add_result(x, ctx.data_type(0));
+}
+
+void cumulative_sum_batch(BatchContext& ctx) {
+  const int axis = ctx.axis(0).axis;
+  if (axis >= 0 && axis == ctx.attrs<CumulativeSumAttrs>().axis) {
+    batch::refuse_axis(ctx, axis);
+  }
+  batch::follow(ctx);
+}
+
+/// An element is a part of all sums behind it.
+void cumulative_sum_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  auto attrs = ctx.attrs<CumulativeSumAttrs>();
+  attrs.reverse = !attrs.reverse;
+  ctx.set(0, ctx.append(OpKind::CumulativeSum, attrs, {ctx.result_gradient()}));
+}
+
 void squared_norm_shape(ShapeContext& ctx) {
   ctx.add_result(Shape{1}, DataType::Float32);
 }
@@ -154,7 +179,7 @@ OpDef define_reduce() {
 }
 
 OpDef define_broadcast_to() {
-  return {.inputs = {{"x"}},
+  return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = broadcast_to_shape,
           .flops = flops::moves,
@@ -170,6 +195,15 @@ OpDef define_squared_norm() {
           .flops = flops::per_element,
           .batch_rule = batch::summed,
           .gradient_rule = squared_norm_rule};
+}
+
+OpDef define_cumulative_sum() {
+  return {.inputs = {{"x", kFloat | kIndex}},
+          .results = {"y"},
+          .shape_rule = cumulative_sum_shape,
+          .flops = flops::per_element,
+          .batch_rule = cumulative_sum_batch,
+          .gradient_rule = cumulative_sum_rule};
 }
 
 }  // namespace traingraph

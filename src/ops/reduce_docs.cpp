@@ -13,7 +13,8 @@ std::string document_reduce() {
     shared equally by the elements that are equal to the result.
 
     Args:
-        x: Floats of any shape; boolean for "any" and "all".
+        x: Floats, int32 or int64 of any shape; floats for "mean", boolean
+            for "any" and "all". Integers are summed in their own bits.
 
     Returns:
         y: Of the shape of x, with 1 for each reduced axis; int32 for
@@ -43,6 +44,18 @@ std::string document_squared_norm() {
 
     Returns:
         sum: float32, (1).
+)doc";
+}
+
+std::string document_cumulative_sum() {
+  return R"doc(
+    The sum of each element and all before it along an axis, as NumPy's cumsum.
+
+    Args:
+        x: Floats, int32 or int64 of one axis or more.
+
+    Returns:
+        y: Of the shape and type of x.
 )doc";
 }
 

@@ -88,6 +88,7 @@ UNARY(Exp)
 UNARY(Exp2)
 UNARY(Log)
 UNARY(Log2)
+UNARY(Erf)
 
 #define BINARY(Name)                                                        \
   extern "C" __global__ void Name##_kernel(const float* x, const float* y,  \

@@ -13,7 +13,7 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="the examples read and write ONNX files")
 from onnx import helper, numpy_helper
 
-from traingraph.onnx._load import FAMILIES
+from traingraph.onnx._families import FAMILIES
 from traingraph.onnx._node import MAPPERS
 from traingraph.onnx._save import FAMILIES as WRITERS
 from traingraph.onnx._write import EXPORTERS

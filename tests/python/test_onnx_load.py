@@ -248,7 +248,7 @@ def test_sizes_by_name() -> None:
 def test_everything_unsupported_is_listed_at_once() -> None:
     nodes = [
         helper.make_node("Relu", ["x"], ["a"], name="fine"),
-        helper.make_node("Hardmax", ["a"], ["b"], name="h"),
+        helper.make_node("NonZero", ["a"], ["b"], name="h"),
         helper.make_node("Relu", ["b"], ["c"], name="behind"),
         helper.make_node("NonMaxSuppression", ["c", "c"], ["d"], name="nms"),
         helper.make_node("Foo", ["x"], ["e"], name="foo", domain="my.own"),
@@ -261,11 +261,11 @@ def test_everything_unsupported_is_listed_at_once() -> None:
     with pytest.raises(tg.UnsupportedError) as caught:
         tg.onnx.load(proto)
     text = str(caught.value)
-    for part in ('[Hardmax "h"]', '"nms"', '[Foo "foo"] the domain my.own', '"lp"'):
+    for part in ('[NonZero "h"]', '"nms"', '[Foo "foo"] the domain my.own', '"lp"'):
         assert part in text
     assert "4 nodes have no counterpart" in text
     assert "behind" not in text
-    assert caught.value.op == "Hardmax"
+    assert caught.value.op == "NonZero"
     assert caught.value.node == "h"
 
 
@@ -295,7 +295,7 @@ def recurrent(**attributes: Any) -> Any:
     return model([node], [value("x", [4, 1, 3])], [value("y", None)], initializers)
 
 
-@pytest.mark.parametrize("kind", ["FLOAT16", "DOUBLE", "BFLOAT16", "STRING"])
+@pytest.mark.parametrize("kind", ["INT16", "UINT64", "FLOAT8E5M2", "STRING"])
 def test_types_of_inputs(kind: str) -> None:
     node = helper.make_node("Identity", ["x"], ["y"], name="same")
     number = TensorProto.DataType.Value(kind)
@@ -309,9 +309,9 @@ def test_types_of_initializers() -> None:
         [helper.make_node("Add", ["x", "w"], ["y"], name="add")],
         [value("x", [2, 3])],
         [value("y", None)],
-        [weight("w", 3, dtype=np.float16)],
+        [weight("w", 3, dtype=np.uint16)],
     )
-    with pytest.raises(tg.UnsupportedError, match="float16"):
+    with pytest.raises(tg.UnsupportedError, match="uint16"):
         tg.onnx.load(proto)
 
 

@@ -161,6 +161,8 @@ CASES: dict[str, Same] = {
 WITHOUT = {
     "logical_not": "no attributes",
     "squared_norm": "no attributes",
+    "stop_gradient": "no attributes",
+    "cumulative_sum": "there is no layer for it",
     "dropout": "draws by the step, its rate is required",
     "cast": "all are required",
     "fill": "a value, its shape and type",

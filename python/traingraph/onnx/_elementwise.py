@@ -10,7 +10,7 @@ import numpy as np
 from onnx import helper
 
 from .. import layers
-from ._node import Node, maps
+from ._node import Node, is_float, maps
 from ._problems import Unmappable
 from ._read import DATA_TYPES, TYPE_NUMBERS, type_name
 
@@ -37,6 +37,7 @@ UNARY: dict[str, ArithmeticOperationName] = {
     "Ceil": "ceil",
     "Cos": "cos",
     "Cosh": "cosh",
+    "Erf": "erf",
     "Exp": "exp",
     "Floor": "floor",
     "Log": "log",
@@ -52,7 +53,6 @@ BINARY: dict[str, ArithmeticOperationName] = {
     "Sub": "subtract",
     "Mul": "multiply",
     "Div": "divide",
-    "Pow": "pow",
     "Max": "max",
     "Min": "min",
     "Sum": "add",
@@ -70,7 +70,6 @@ COMPARE: dict[str, ComparisonOperationName] = {
 }
 
 ACTIVATIONS: dict[str, tuple[ActivationTypeName, float, float]] = {
-    "Abs": ("absolute", 0.0, 0.0),
     "Relu": ("relu", 0.0, 0.0),
     "Sigmoid": ("sigmoid", 0.0, 0.0),
     "Tanh": ("tanh", 1.0, 1.0),
@@ -91,7 +90,8 @@ WITH_ALPHA: dict[str, tuple[ActivationTypeName, float]] = {
 OPS = frozenset(
     {*UNARY, *BINARY, *COMPARE, *ACTIVATIONS, *WITH_ALPHA}
     | {"Neg", "Reciprocal", "Cast", "Identity", "Sign", "Not", "Mean", "Where"}
-    | {"Clip", "Dropout"}
+    | {"Clip", "Dropout", "Abs", "Pow", "Mod", "IsNaN", "IsInf"}
+    | {"QuantizeLinear", "DequantizeLinear"}
 )
 """Of scalars they make scalars."""
 
@@ -128,28 +128,10 @@ def logical_not(node: Node) -> Tensor:
     return node.graph.ops.logical_not(node.tensor(), name=node.name)
 
 
-@maps("Neg")
-def negate(node: Node) -> Tensor:
-    return node.scaled(node.tensor(), -1.0)
-
-
 @maps("Reciprocal")
 def reciprocal(node: Node) -> Tensor:
-    one = node.graph.ops.fill(shape=(1,), value=1.0)
-    return node.binary("divide", one, node.tensor())
-
-
-@maps("Sign")
-def sign(node: Node) -> Tensor:
-    x, graph = node.tensor(), node.graph
-    zero = graph.ops.fill(shape=(1,), value=0.0)
-    above, below = (
-        graph.ops.cast(
-            graph.ops.compare(x, zero, operation=operation), data_type="float32"
-        )
-        for operation in ("greater", "less")
-    )
-    return node.binary("subtract", above, below)
+    x = node.tensor()
+    return node.binary("divide", node.number(1, x), x)
 
 
 @maps("Where")
@@ -258,9 +240,12 @@ def shrink(node: Node) -> Tensor:
 def clip(node: Node) -> Tensor:
     low = float(np.asarray(node.constant_or(1, node.attribute("min", -FLOAT_MAX))))
     high = float(np.asarray(node.constant_or(2, node.attribute("max", FLOAT_MAX))))
-    if low > high:
-        # The op refuses an empty range; ONNX then means the maximum.
-        bound = node.graph.ops.fill(shape=(1,), value=low)
-        raised = node.binary("max", node.tensor(), bound)
-        return node.binary("min", raised, node.graph.ops.fill(shape=(1,), value=high))
-    return node.activation(node.tensor(), "clamp", low, high)
+    x = node.tensor()
+    if is_float(x) and low <= high:
+        return node.activation(x, "clamp", low, high)
+    # The activation refuses an empty range; ONNX then means the maximum.
+    if low > -FLOAT_MAX:
+        x = node.binary("max", x, node.number(low, x))
+    if high < FLOAT_MAX:
+        x = node.binary("min", x, node.number(high, x))
+    return x if x is not node.tensor() else identity(node)

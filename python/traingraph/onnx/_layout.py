@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import layers
-from .._core import DataType, Tensor
+from .._core import Tensor
 from ._node import Node, maps
 from ._problems import Unmappable
 
@@ -28,13 +28,8 @@ def indices(node: Node, array: Array) -> Tensor:
 
 
 def taken(node: Node, x: Tensor, axis: int, positions: Array) -> Tensor:
-    """Slices at known positions. What is no float32 is joined of its slices."""
-    if x.data_type == DataType.float32:
-        return node.graph.ops.gather(x, indices(node, positions), axis=axis)
-    if positions.size > MOST_REPEATS:
-        raise Unmappable(f"{x.data_type.name} at {positions.size} positions")
-    parts = {int(i): part_of(node, x, axis, int(i), int(i) + 1) for i in set(positions)}
-    return node.graph.ops.concatenate(*[parts[int(i)] for i in positions], axis=axis)
+    """Slices at known positions."""
+    return node.graph.ops.gather(x, indices(node, positions), axis=axis)
 
 
 MOST_REPEATS = 1024
@@ -99,14 +94,7 @@ def expand(node: Node) -> Tensor:
     shape = np.broadcast_shapes(node.shape(), wanted)
     if not shape:
         return node.reshaped(node.tensor(), ())
-    x = node.tensor()
-    if x.data_type == DataType.float32:
-        return node.graph.ops.broadcast_to(x, shape=shape, name=node.name)
-    x = node.reshaped(x, (1,) * (len(shape) - len(x.shape)) + x.shape)
-    for axis, size in enumerate(shape):  # the first entry of it, again and again
-        if x.shape[axis] != size:
-            x = taken(node, x, axis, np.zeros(size, np.int64))
-    return x
+    return node.graph.ops.broadcast_to(node.tensor(), shape=shape)
 
 
 @maps("Tile", host=(1,))
@@ -135,11 +123,25 @@ def split(node: Node) -> Sequence[Tensor]:
     if lengths is not None:
         if min(lengths) < 1:
             raise Unmappable(f"it has parts of {lengths}; a tensor is not empty")
-        return node.graph.ops.split(x, lengths, axis)
-    count = len(node.outputs)
-    if count == 1:
+        return parts_of(node, x, lengths, axis)
+    count, size = len(node.outputs), x.shape[axis]
+    if node.opset < 18 and size % count != 0:
+        raise Unmappable(f"an axis of {size} has no {count} equal parts")
+    most = -(-size // count)  # the last one may be shorter
+    lengths = [min(most, size - k * most) for k in range(count)]
+    if min(lengths) < 1:
+        raise Unmappable(f"it has parts of {lengths}; a tensor is not empty")
+    return parts_of(node, x, lengths, axis)
+
+
+def parts_of(
+    node: Node, x: Tensor, lengths: Sequence[int], axis: int
+) -> Sequence[Tensor]:
+    if len(lengths) == 1:
         return [node.reshaped(x, node.shape())]
-    return node.graph.ops.split(x, count, axis)
+    layer = layers.Split(list(lengths), axis)
+    node.layer(layer, x)
+    return node.model.graph.result_tensors(layer)
 
 
 @maps("Slice", attributes="starts ends axes", host=(1, 2, 3, 4))
@@ -191,6 +193,12 @@ def pad(node: Node) -> Tensor:
         "edge": "replicate",
     }
     mode = node.attribute("mode", "constant")
+    if mode == "wrap":
+        for axis, size in enumerate(x.shape):
+            around = np.arange(-before[axis], size + after[axis]) % size
+            if around.size != size:
+                x = taken(node, x, axis, around)
+        return x
     if mode not in modes:
         raise Unmappable(f"there is no padding {mode}")
     value = np.asarray(node.constant_or(2, node.attribute("value", 0.0)))

@@ -13,20 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import layers
 from .._core import Graph, Tensor, TensorParameter
 from ..errors import Error
-from . import (
-    _attention,
-    _einsum,
-    _elementwise,
-    _layout,
-    _network,
-    _normalization,
-    _recurrent,
-    _reductions,
-    _resize,
-)
+from . import _elementwise, _families  # noqa: F401  registers the ops
 from ._branches import reads, taken
 from ._fills import fills_of
 from ._fusion import fused
@@ -40,6 +29,7 @@ from ._read import (
     DATA_TYPES,
     PRODUCER,
     Sizes,
+    as_tensor_data,
     constants_of,
     initializers,
     opset_of,
@@ -53,22 +43,10 @@ from ._trainable import numbers_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .. import layers
     from ._trainable import Wish
 
     Array = np.ndarray[Any, Any]
-
-FAMILIES = (
-    _attention,
-    _einsum,
-    _elementwise,
-    _layout,
-    _network,
-    _normalization,
-    _recurrent,
-    _reductions,
-    _resize,
-)
-"""Importing one registers its ops."""
 
 SOURCES = frozenset(["Constant", "ConstantOfShape"])
 """Of which weights are read before there are nodes."""
@@ -170,7 +148,7 @@ class Importer(KnownValues):
             if value.name in self.broken:
                 continue
             try:
-                outputs[value.name] = self._output(value.name)
+                outputs[value.name] = self._output(value)
             except Unmappable as error:
                 self.problems.append(("output", value.name, str(error)))
         if self.problems:
@@ -185,14 +163,17 @@ class Importer(KnownValues):
             opset=self.opset,
         )
 
-    def _output(self, name: str) -> Tensor:
-        """A result of a node; what is none gets one."""
+    def _output(self, value: Any) -> Tensor:
+        """A result of a node; what is none gets one. It has the type that it says."""
+        name = value.name
         is_given = name in self.inputs or self.is_known(name)
         tensor = self.tensor(name)
+        kind = DATA_TYPES.get(value.type.tensor_type.elem_type)
+        if kind is not None and kind != tensor.data_type.name:
+            return self.graph.ops.cast(tensor, data_type=kind, name=name)
         if not is_given:
             return tensor
-        layer = layers.Reshape(tensor.shape, name=self.names.unique(name))
-        return self.graph.node(layer, tensor)
+        return self.graph.ops.reshape(tensor, shape=tensor.shape, name=name)
 
     # --- Nodes ---
 
@@ -232,12 +213,21 @@ class Importer(KnownValues):
             is_known = all(n in self.broken or self.is_known(n) for n in inputs)
             if proto.op_type in HOST_OPS and is_known:
                 return None
+            if proto.op_type in HOST_OPS:
+                return self._why_unknown(inputs)
             return "there is no such op here"
         others = [a.name for a in proto.attribute if a.name not in mapper.attributes]
         is_host = proto.op_type in HOST_OPS and all(map(self.is_known, inputs))
         if others and not is_host:
             return f"the attribute {', '.join(others)} is not known"
         return None
+
+    def _why_unknown(self, inputs: list[str]) -> str:
+        unknown = next(name for name in inputs if not self.is_known(name))
+        return (
+            f'"{unknown}" is computed from the inputs of the model; here this op is '
+            "evaluated when the model is loaded (constants=)"
+        )
 
     def _map(self, proto: Any, name: str) -> None:
         node = Node(self, proto, name)
@@ -318,6 +308,8 @@ class Importer(KnownValues):
         inputs = {n: self.values[n] for n in proto.input if n}
         if not self.sized.isdisjoint(inputs):
             self.sized.update(proto.output)
+        if proto.op_type == "DequantizeLinear":
+            self.initializers.update(proto.output)  # weights, in few bits in the file
         try:
             self.values.update(self.evaluate(proto, inputs))
         except Unmappable as error:
@@ -374,10 +366,10 @@ class Importer(KnownValues):
 
     def parameter_tensor(self, name: str, array: Array, is_trained: bool) -> Tensor:
         """A tensor that a layer can have as a parameter; see adopt()."""
-        values = np.ascontiguousarray(np.atleast_1d(array))
+        values = np.ascontiguousarray(np.atleast_1d(as_tensor_data(array)))
         if values.size == 0:
             raise Unmappable(f'"{name}" is empty; tensors have at least one element')
-        if values.dtype.name not in ("float32", "int32", "int64", "bool"):
+        if values.dtype.name not in ("bool", *DATA_TYPES.values()):
             raise Unmappable(f'"{name}" is {values.dtype.name}, no type of a tensor')
         kind = "boolean" if values.dtype == np.bool_ else values.dtype.name
         tensor = Tensor(values.shape, kind, name=name, data=values, batch_axis=None)

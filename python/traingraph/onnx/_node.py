@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 import onnx
 
-from .. import layers
+from .._core import DataType
 from ._problems import Unmappable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .. import Graph, Tensor
-    from .._core import ActivationTypeName, ArithmeticOperationName
+    from .. import Graph, Tensor, layers
+    from .._core import (
+        ActivationTypeName,
+        ArithmeticOperationName,
+        ComparisonOperationName,
+    )
     from ._load import Importer
 
     Array = np.ndarray[Any, Any]
@@ -60,40 +64,6 @@ class _NamedOps:
     def __getattr__(self, op: str) -> Any:
         return partial(getattr(self._node.model.graph.ops, op), name=self._node.name)
 
-    # Layers, so that reports have rows for them.
-
-    def reshape(self, x: Tensor, *, shape: Sequence[int]) -> Tensor:
-        return self._node.layer(layers.Reshape(shape), x)
-
-    def transpose(self, x: Tensor, *, axes: Sequence[int]) -> Tensor:
-        return self._node.layer(layers.Transpose(axes), x)
-
-    def concatenate(self, *x: Tensor, axis: int = 1) -> Tensor:
-        return self._node.layer(layers.Concatenation(axis), *x)
-
-    def split(self, x: Tensor, parts: Any, axis: int) -> list[Tensor]:
-        layer = layers.Split(parts, axis)
-        self._node.layer(layer, x)
-        return self._node.model.graph.result_tensors(layer)
-
-    def select(self, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        return self._node.layer(layers.Selection(), condition, x, y)
-
-    def gather(self, source: Tensor, indices: Tensor, *, axis: int) -> Tensor:
-        return self._node.layer(layers.Gather(axis), source, indices)
-
-    def scatter(
-        self,
-        source: Tensor,
-        indices: Tensor,
-        data: Tensor,
-        *,
-        axis: int,
-        reduction_type: Any = "none",
-    ) -> Tensor:
-        layer = layers.Scatter(axis, reduction_type)
-        return self._node.layer(layer, source, indices, data)
-
 
 class _NamedGraph:
     """The graph, whose ops have the name of an ONNX node."""
@@ -104,6 +74,14 @@ class _NamedGraph:
 
     def __getattr__(self, member: str) -> Any:
         return getattr(self._graph, member)
+
+
+MOST_EXACT = 1 << 24
+"""Integers up to this are floats, too, which a fill has."""
+
+
+def is_float(x: Tensor) -> bool:
+    return x.data_type == DataType.float32
 
 
 class Node:
@@ -203,6 +181,22 @@ class Node:
 
     def unary(self, operation: ArithmeticOperationName, x: Tensor) -> Tensor:
         return self.graph.ops.unary(x, operation=operation, name=self.name)
+
+    def number(self, value: float, like: Tensor) -> Tensor:
+        """One that broadcasts, of the type of `like`."""
+        kind = like.data_type.name
+        if abs(value) <= MOST_EXACT or is_float(like):
+            return self.graph.ops.fill(shape=(1,), value=value, data_type=kind)
+        return self.known(np.full(1, value, kind), "number")
+
+    def known(self, values: Any, role: str) -> Tensor:
+        """A constant of the graph, beside those of the file."""
+        name = self.model.names.unique(f"{self.name}.{role}")
+        return self.model.parameter_tensor(name, values, is_trained=False)
+
+    def compared(self, operation: ComparisonOperationName, x: Tensor, y: Any) -> Tensor:
+        other = self.number(y, x) if isinstance(y, (int, float)) else y
+        return self.graph.ops.compare(x, other, operation=operation)
 
     def scaled(self, x: Tensor, scale: float, bias: float = 0.0) -> Tensor:
         return self.activation(x, "linear", scale, bias)

@@ -34,11 +34,23 @@ def is_plain(node: Node) -> bool:
     )
 
 
-def by_op(node: Node, axis: int, groups: int, epsilon: float) -> Tensor:
+def by_op(
+    node: Node, axis: int, groups: int, epsilon: float, of_groups: bool = False
+) -> Tensor:
     plain = is_plain(node)
     scale, bias = (
         node.tensor(k) if node.has(k) and not plain else None for k in (1, 2)
     )
+    if of_groups and not plain:  # one number for all channels of a group
+        channels = node.tensor().shape[1]
+        shape = (groups, channels // groups)
+        scale, bias = (
+            node.reshaped(
+                node.graph.ops.broadcast_to(node.reshaped(t, (groups, 1)), shape=shape),
+                (channels,),
+            )
+            for t in (node.tensor(1), node.tensor(2))
+        )
     y, *_ = node.graph.ops.sample_norm(
         node.tensor(),
         scale,
@@ -107,8 +119,12 @@ def group_normalization(node: Node) -> Tensor:
     epsilon = node.attribute("epsilon", 1e-5)
     is_instance = node.op_type == "InstanceNormalization"
     groups = channels if is_instance else node.required("num_groups")
+    if groups < 1 or channels % groups != 0:
+        raise Unmappable(f"{channels} channels are no {groups} groups")
+    if not is_instance and node.opset < 21 and node.shape(1) == (groups,):
+        return by_op(node, 1, groups, epsilon, of_groups=True)
     if node.shape(1) != (channels,):
-        raise Unmappable("scale and bias are of channels, as from opset 21 on")
+        raise Unmappable(f"scale and bias are of {channels} channels")
     if is_computed(node) or is_plain(node):
         return by_op(node, 1, groups, epsilon)
     options: dict[str, Any] = {
@@ -171,3 +187,46 @@ def local_response_normalization(node: Node) -> Tensor:
         is_trained=False,
     )
     return node.binary("multiply", x, node.binary("pow", base, power))
+
+
+@maps("RMSNormalization", attributes="axis epsilon stash_type")
+def rms_normalization(node: Node) -> Tensor:
+    """x by the root of the mean of its squares, times a scale."""
+    x, scale = node.tensor(0), node.tensor(1)
+    rank = len(x.shape)
+    axes = range(node.axis(node.attribute("axis", -1), rank), rank)
+    square = node.binary("multiply", x, x)
+    mean = node.graph.ops.reduce(square, type="mean", axes=axes)
+    shifted = node.scaled(mean, 1.0, node.attribute("epsilon", 1e-5))
+    y = node.binary("multiply", x, node.unary("rsqrt", shifted))
+    return node.binary("multiply", y, scale)
+
+
+@maps("MeanVarianceNormalization", attributes="axes")
+def mean_variance_normalization(node: Node) -> Tensor:
+    x = node.tensor()
+    axes = [node.axis(k, len(x.shape)) for k in node.attribute("axes", [0, 2, 3])]
+    mean = node.graph.ops.reduce(x, type="mean", axes=axes)
+    away = node.binary("subtract", x, mean)
+    square = node.binary("multiply", away, away)
+    variance = node.graph.ops.reduce(square, type="mean", axes=axes)
+    deviation = node.scaled(node.unary("sqrt", variance), 1.0, 1e-9)
+    return node.binary("divide", away, deviation)
+
+
+@maps("LpNormalization", attributes="axis p")
+def lp_normalization(node: Node) -> Tensor:
+    """Divides by a norm; where that is 0, so is the result."""
+    x = node.tensor()
+    p, axes = (
+        node.attribute("p", 2),
+        [node.axis(node.attribute("axis", -1), len(x.shape))],
+    )
+    if p not in (1, 2):
+        raise Unmappable(f"the norm is L1 or L2; this is p = {p}")
+    if p == 1:
+        norm = node.graph.ops.reduce(x, type="l1_norm", axes=axes)
+    else:
+        square = node.binary("multiply", x, x)
+        norm = node.unary("sqrt", node.graph.ops.reduce(square, type="sum", axes=axes))
+    return node.binary("divide_no_nan", x, norm)

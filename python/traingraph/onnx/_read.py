@@ -24,10 +24,33 @@ if TYPE_CHECKING:
 OPSETS = (7, 28)
 """What was looked at: meanings changed before, and may change after."""
 
-DATA_TYPES = {1: "float32", 6: "int32", 7: "int64", 9: "boolean"}
-"""Of ONNX's numbers; what tensors of a graph can be."""
+DATA_TYPES = {
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    6: "int32",
+    7: "int64",
+    9: "boolean",
+    10: "float32",
+    11: "float32",
+    16: "float32",
+}
+"""Of ONNX's numbers; what tensors of a graph can be. All floats are of 32 bits."""
 
-TYPE_NUMBERS = {name: number for number, name in DATA_TYPES.items()}
+TYPE_NUMBERS = {name: number for number, name in reversed(DATA_TYPES.items())}
+
+FLOATS = frozenset(["float16", "bfloat16", "float32", "float64"])
+"""NumPy's names of those."""
+
+
+def as_tensor_data(array: Array) -> Array:
+    """What a tensor holds of an array: floats as float32, where what is finite stays so."""
+    if array.dtype.name not in FLOATS or array.dtype == np.float32:
+        return array
+    most = np.finfo(np.float32).max
+    values = np.where(np.isfinite(array), np.clip(array, -most, most), array)
+    return values.astype(np.float32)
+
 
 PRODUCER = "traingraph"
 """What files of ours say."""

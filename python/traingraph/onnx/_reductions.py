@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .. import DataType
+from ._elementwise import FLOAT_MAX, identity
+from ._layout import part_of, taken
 from ._node import Node, maps
 from ._problems import Unmappable
 
@@ -46,7 +50,7 @@ def keep_or_drop(node: Node, y: Tensor, axes: Sequence[int]) -> Tensor:
 def reduction(node: Node) -> Tensor:
     x, axes = node.tensor(), axes_of(node)
     if not axes and node.attribute("noop_with_empty_axes", 0):
-        return node.graph.ops.reduce(x, type="none", name=node.name)
+        return identity(node)
     kind = REDUCTIONS[node.op_type]
     if x.data_type == DataType.boolean:
         if kind not in OF_BOOLEANS:
@@ -54,6 +58,56 @@ def reduction(node: Node) -> Tensor:
         kind = OF_BOOLEANS[kind]
     y = node.graph.ops.reduce(x, type=kind, axes=axes, name=node.name)
     return keep_or_drop(node, y, axes)
+
+
+@maps(
+    "ReduceLogSumExp",
+    attributes="axes keepdims noop_with_empty_axes",
+    host=(1,),
+)
+def log_sum_exp(node: Node) -> Tensor:
+    """Takes the largest off before, so that no exponential overflows."""
+    x, axes = node.tensor(), axes_of(node)
+    if not axes and node.attribute("noop_with_empty_axes", 0):
+        return identity(node)
+    most = node.graph.ops.reduce(x, type="max", axes=axes)
+    most = node.activation(most, "clamp", -FLOAT_MAX, FLOAT_MAX)
+    most = node.graph.ops.stop_gradient(most)
+    powers = node.unary("exp", node.binary("subtract", x, most))
+    total = node.graph.ops.reduce(powers, type="sum", axes=axes)
+    y = node.binary("add", node.unary("log", total), most)
+    return keep_or_drop(node, y, axes)
+
+
+@maps("ReduceProd", attributes="axes keepdims noop_with_empty_axes", host=(1,))
+def product(node: Node) -> Tensor:
+    """Multiplies the halves of an axis until there is one element."""
+    x, axes = node.tensor(), axes_of(node)
+    if not axes and node.attribute("noop_with_empty_axes", 0):
+        return identity(node)
+    for axis in axes or range(len(x.shape)):
+        while x.shape[axis] > 1:
+            half = x.shape[axis] // 2
+            first = part_of(node, x, axis, 0, half)
+            second = part_of(node, x, axis, half, 2 * half)
+            halves = [node.binary("multiply", first, second)]
+            if x.shape[axis] > 2 * half:
+                halves.append(part_of(node, x, axis, 2 * half, 2 * half + 1))
+            x = halves[0]
+            if len(halves) > 1:
+                x = node.graph.ops.concatenate(*halves, axis=axis)
+    return keep_or_drop(node, x, axes)
+
+
+@maps("CumSum", attributes="exclusive reverse", host=(1,))
+def cumulative_sum(node: Node) -> Tensor:
+    x = node.tensor()
+    return node.graph.ops.cumulative_sum(
+        x,
+        axis=node.axis(int(node.constant(1).item()), len(x.shape)),
+        is_exclusive=bool(node.attribute("exclusive", 0)),
+        reverse=bool(node.attribute("reverse", 0)),
+    )
 
 
 @maps(
@@ -79,12 +133,16 @@ def composed_reduction(node: Node) -> Tensor:
 
 @maps(*ARG_REDUCTIONS, attributes="axis keepdims select_last_index")
 def arg_reduction(node: Node) -> Tensor:
-    if node.attribute("select_last_index", 0):
-        raise Unmappable("of equal elements the first is found, not the last")
     x = node.tensor()
     axes = [node.axis(node.attribute("axis", 0), len(x.shape))]
-    kind = ARG_REDUCTIONS[node.op_type]
-    y = node.graph.ops.reduce(x, type=kind, axes=axes, name=node.name)
+    last = x.shape[axes[0]] - 1
+    from_last = bool(node.attribute("select_last_index", 0))
+    if from_last:
+        x = taken(node, x, axes[0], np.arange(last, -1, -1))
+    y = node.graph.ops.reduce(x, type=ARG_REDUCTIONS[node.op_type], axes=axes)
+    y = node.graph.ops.cast(y, data_type="int64")
+    if from_last:
+        y = node.binary("subtract", node.number(last, y), y)
     return keep_or_drop(node, y, axes)
 
 

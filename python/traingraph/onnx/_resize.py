@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Resize and Upsample: a layer samples in one of three ways, and an op is taken
-when its positions are those, to the last bit that counts, at its very sizes."""
+"""Resize and Upsample: by a layer where that samples at the same positions, to the last
+bit that counts, at the very sizes; else each axis is a product with a matrix."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import layers
+from ._layout import taken
 from ._node import Node, maps
 from ._problems import Unmappable
+from ._resize_weights import MOST_SAMPLES, nearest, positions, weights_of
 
 if TYPE_CHECKING:
     from .. import Tensor
@@ -19,48 +21,11 @@ if TYPE_CHECKING:
 
 # Positions are compared in samples; a share of a neighbour may be this far off.
 NEAR = 1e-6
-# Of one axis: what is compared are arrays of as many.
-MOST_SAMPLES = 1 << 24
-
-
-def positions(node: Node, size: int, result: int, scale: float) -> Array:
-    """Where ONNX samples an axis."""
-    i = np.arange(result, dtype=np.float64)
-    mode = node.attribute(
-        "coordinate_transformation_mode",
-        "half_pixel" if node.opset >= 11 else "asymmetric",
-    )
-    if node.op_type == "Upsample":
-        mode = "asymmetric"
-    if mode == "asymmetric":
-        return i / scale
-    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and result > 1):
-        return (i + 0.5) / scale - 0.5
-    if mode == "pytorch_half_pixel":
-        return i * 0
-    if mode == "align_corners":
-        return i * (size - 1) / max(scale * size - 1, 1)
-    raise Unmappable(f"positions are not sampled as {mode}")
-
-
-def nearest(node: Node, at: Array, size: int) -> Array:
-    mode = node.attribute(
-        "nearest_mode", "round_prefer_floor" if node.opset >= 11 else "floor"
-    )
-    if node.op_type == "Upsample":
-        mode = "floor"
-    rounded = {
-        "floor": np.floor(at),
-        "ceil": np.ceil(at),
-        "round_prefer_floor": np.ceil(at - 0.5),
-        "round_prefer_ceil": np.floor(at + 0.5),
-    }[mode]
-    return np.clip(rounded, 0, size - 1)
 
 
 def is_same(node: Node, size: int, result: int, scale: float, aligned: bool) -> bool:
     """Does the layer read an axis where ONNX does?"""
-    at = positions(node, size, result, scale)
+    at = positions(node, size, result, scale, (0.0, 1.0))
     i = np.arange(result, dtype=np.int64)
     if node.attribute("mode", "nearest") == "nearest":
         ours = (2 * i + 1) * size // (2 * result)
@@ -73,6 +38,30 @@ def is_same(node: Node, size: int, result: int, scale: float, aligned: bool) -> 
     return bool((np.abs(own - at) < NEAR).all())
 
 
+def sampled_by_layer(
+    node: Node, x: Tensor, shape: list[int], scales: list[float]
+) -> Tensor | None:
+    """The axes behind the first two, nearest or linear."""
+    mode = node.attribute("mode", "nearest")
+    is_image = len(shape) in (3, 4) and shape[:2] == list(x.shape[:2])
+    crops = node.attribute("coordinate_transformation_mode") == "tf_crop_and_resize"
+    if mode not in ("nearest", "linear") or not is_image or crops:
+        return None
+    spatial = range(2, len(shape))
+    shrinks = any(shape[k] < x.shape[k] for k in spatial)
+    if node.attribute("antialias", 0) and shrinks:
+        return None
+    if node.attribute("exclude_outside", 0):
+        return None
+    for aligned in (False, True):
+        if all(
+            is_same(node, x.shape[k], shape[k], scales[k], aligned) for k in spatial
+        ):
+            layer = layers.Upsample(shape[2:], mode, aligned and mode == "linear")
+            return node.layer(layer, x)
+    return None
+
+
 @maps(
     "Resize",
     "Upsample",
@@ -83,30 +72,71 @@ def is_same(node: Node, size: int, result: int, scale: float, aligned: bool) -> 
 def resize(node: Node) -> Tensor:
     x = node.tensor()
     mode = node.attribute("mode", "nearest")
-    if mode not in ("nearest", "linear"):
-        raise Unmappable(f"samples are nearest or linear, not {mode}")
-    policy = node.attribute("keep_aspect_ratio_policy", "stretch")
-    if policy != "stretch":
-        raise Unmappable(f"there is no keep_aspect_ratio_policy {policy}")
+    if mode not in ("nearest", "linear", "cubic"):
+        raise Unmappable(f"samples are nearest, linear or cubic, not {mode}")
     shape, scales = sizes_of(node, x)
-    if len(shape) not in (3, 4) or shape[:2] != list(x.shape[:2]):
-        raise Unmappable(
-            f"the axes behind the first two are sampled; this makes {shape}"
+    if max(shape) > MOST_SAMPLES or min(shape) < 1:
+        raise Unmappable(f"it makes {shape} samples along an axis")
+    by_layer = sampled_by_layer(node, x, shape, scales)
+    if by_layer is not None:
+        return by_layer
+    regions = regions_of(node, len(shape))
+    inside: Array = np.ones((1,) * len(shape), bool)
+    for axis, (size, result) in enumerate(zip(x.shape, shape, strict=True)):
+        at = positions(node, size, result, scales[axis], regions[axis])
+        if size == result and (np.abs(at - np.arange(size)) < NEAR).all():
+            continue
+        if size * result > MOST_SAMPLES:
+            raise Unmappable(f"it makes {result} samples of {size} along an axis")
+        inside = inside & is_inside(at, size).reshape(
+            [-1 if k == axis else 1 for k in range(len(shape))]
         )
-    spatial = range(2, len(shape))
-    if max(shape) > MOST_SAMPLES:
-        raise Unmappable(f"it makes {max(shape)} samples along an axis")
-    shrinks = any(shape[k] < x.shape[k] for k in spatial)
-    if node.attribute("antialias", 0) and shrinks:
-        raise Unmappable("samples that are not read do not count")
-    for aligned in (False, True):
-        if all(
-            is_same(node, x.shape[k], shape[k], scales[k], aligned) for k in spatial
-        ):
-            is_linear = mode == "linear"
-            layer = layers.Upsample(shape[2:], mode, aligned and is_linear)
-            return node.layer(layer, x)
-    raise Unmappable("its positions are those of no sampling here, at these sizes")
+        x = sampled(node, x, axis, weights_of(node, at, size, scales[axis]))
+    crops = node.attribute("coordinate_transformation_mode") == "tf_crop_and_resize"
+    if crops and not inside.all():
+        outside = node.number(node.attribute("extrapolation_value", 0.0), x)
+        return node.graph.ops.select(node.known(inside, "inside"), x, outside)
+    return x if x is not node.tensor() else node.reshaped(x, node.shape())
+
+
+def is_inside(at: Array, size: int) -> Array:
+    inside: Array = (at >= 0) & (at <= size - 1)
+    return inside
+
+
+def sampled(node: Node, x: Tensor, axis: int, weights: Array) -> Tensor:
+    """One axis: slices where each sample is one element, else a product."""
+    is_choice = (weights.max(axis=1) == 1) & (np.count_nonzero(weights, axis=1) == 1)
+    if is_choice.all():
+        return taken(node, x, axis, weights.argmax(axis=1))
+    matrix = weights.astype(np.float32)
+    rank, ops = len(x.shape), node.graph.ops
+    if axis == rank - 1:
+        turned = np.ascontiguousarray(matrix.T)
+        if rank == 1:
+            row = ops.matmul(node.reshaped(x, (1, -1)), node.known(turned, "samples"))
+            return node.reshaped(row, (-1,))
+        return ops.matmul(x, node.known(turned, "samples"))
+    if axis == rank - 2:
+        return ops.matmul(node.known(matrix, "samples"), x)
+    # The axis before the last, of all that is behind it.
+    joined = node.reshaped(x, (*x.shape[: axis + 1], -1))
+    y = ops.matmul(node.known(matrix, "samples"), joined)
+    return node.reshaped(y, (*x.shape[:axis], len(matrix), *x.shape[axis + 1 :]))
+
+
+def regions_of(node: Node, rank: int) -> list[tuple[float, float]]:
+    """First and last position of each axis, as shares of it; for cropping alone."""
+    axes = [node.axis(k, rank) for k in node.attribute("axes", range(rank))]
+    regions = [(0.0, 1.0)] * rank
+    if not (node.opset >= 11 and node.has(1) and node.op_type == "Resize"):
+        return regions
+    given = np.asarray(node.constant(1), np.float64).reshape(-1)
+    if given.size != 2 * len(axes):
+        return regions
+    for k, axis in enumerate(axes):
+        regions[axis] = (float(given[k]), float(given[k + len(axes)]))
+    return regions
 
 
 def sizes_of(node: Node, x: Tensor) -> tuple[list[int], list[float]]:
@@ -120,8 +150,15 @@ def sizes_of(node: Node, x: Tensor) -> tuple[list[int], list[float]]:
         for axis, scale in zip(axes, np.asarray(given, np.float64), strict=True):
             scales[axis] = float(scale)
             shape[axis] = int(np.floor(x.shape[axis] * scale))
-    else:
-        for axis, size in zip(axes, node.constant(3), strict=True):
-            shape[axis] = int(size)
-            scales[axis] = shape[axis] / x.shape[axis]
+        return shape, scales
+    sizes = [int(n) for n in node.constant(3)]
+    policy = node.attribute("keep_aspect_ratio_policy", "stretch")
+    ratios = [n / x.shape[axis] for axis, n in zip(axes, sizes, strict=True)]
+    if policy != "stretch":
+        ratio = min(ratios) if policy == "not_larger" else max(ratios)
+        ratios = [ratio] * len(axes)
+        sizes = [int(np.floor(ratio * x.shape[axis] + 0.5)) for axis in axes]
+    for axis, size, scale in zip(axes, sizes, ratios, strict=True):
+        shape[axis] = size
+        scales[axis] = scale
     return shape, scales

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._read import DATA_TYPES
+from ._read import as_tensor_data
 
 if TYPE_CHECKING:
     from .. import Tensor
     from ._load import Importer
 
     Array = np.ndarray[Any, Any]
+
+
+FILLED = frozenset(["float32", "int32", "int64", "boolean"])
 
 
 def least(array: Array) -> Array:
@@ -31,16 +34,16 @@ def follows(model: Importer, name: str) -> Tensor | None:
 
     Each node that reads it has its own, which runs at the batch size of that node.
     """
-    array = model.values[name]
+    array = as_tensor_data(model.values[name])
     kind = "boolean" if array.dtype == np.bool_ else array.dtype.name
-    if array.size < 2 or kind not in DATA_TYPES.values():
+    if array.size < 2 or kind not in FILLED:
         return None
     part = least(array)
     if part.size == 1:
         number = float(part.item())
         if np.isfinite(number) and number == part.item():
             return model.graph.ops.fill(shape=array.shape, value=number, data_type=kind)
-    if part.size == array.size or kind != "float32":
+    if part.size == array.size:
         return None
     if name not in model.tensors:
         model.tensors[name] = model.parameter_tensor(name, part, is_trained=False)

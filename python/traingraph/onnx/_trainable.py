@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._problems import invalid
+from ._read import FLOATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +41,7 @@ class Trainable:
         )
 
     def wants(self, name: str, array: Array) -> bool:
-        if array.dtype != np.float32 or array.size == 0:
+        if array.dtype.name not in FLOATS or array.size == 0:
             return False
         name = self.copies.get(name, name)
         if self.names is not None:
@@ -49,7 +50,7 @@ class Trainable:
             return self._asked(self.wish, name)
         if self.wish is None:
             is_weight = array.ndim > 0 and name not in self.numbers
-            return is_weight and bool(np.isfinite(array).all())
+            return is_weight and bool(np.isfinite(array.astype(np.float32)).all())
         return bool(self.wish)
 
     def _asked(self, wish: Callable[[str], bool], name: str) -> bool:
@@ -87,6 +88,9 @@ CHOICES = frozenset(["Where"])
 COMPARISONS = frozenset(["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"])
 """What these alone read has no gradient."""
 
+QUANTIZATION = frozenset(["DequantizeLinear", "QuantizeLinear"])
+"""What these read beside their source are steps and zero points."""
+
 HIDDEN = -1e9
 """Scores that this is added to are masked out."""
 
@@ -96,9 +100,11 @@ def numbers_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
     which exporters write group normalization as that of instances."""
     readers: dict[str, set[str]] = {}
     for node in nodes:
-        for name in node.input:
+        for index, name in enumerate(node.input):
             if name in values:
-                readers.setdefault(name, set()).add(node.op_type)
+                is_step = index > 0 and node.op_type in QUANTIZATION
+                op = "a step" if is_step else node.op_type
+                readers.setdefault(name, set()).add(op)
     return {
         name
         for name, ops in readers.items()
@@ -106,6 +112,7 @@ def numbers_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
         or (ops <= CHOICES and is_fill(values[name]))
         or (ops <= {"Add"} and is_mask(values[name]))
         or ops <= COMPARISONS
+        or ops == {"a step"}
     } | fills_of_groups(nodes, values)
 
 

@@ -33,6 +33,7 @@ ONE = {
     "asinh": "Asinh",
     "acosh": "Acosh",
     "atanh": "Atanh",
+    "erf": "Erf",
     "exp": "Exp",
     "log": "Log",
     "add": "Add",
@@ -116,8 +117,8 @@ def cast(step: Step) -> None:
     step.finish("Cast", step.input(), to=proto_type(step.attributes["data_type"]))
 
 
-@exports("dropout")
-def dropout(step: Step) -> None:
+@exports("dropout", "stop_gradient")
+def pass_on(step: Step) -> None:
     step.pass_on()
 
 
@@ -291,6 +292,18 @@ def reduce(step: Step) -> None:
         step.finish("Cast", found, to=proto_type("bool"))
     else:
         raise Unmappable(f"there is no {kind}")
+
+
+@exports("cumulative_sum")
+def cumulative_sum(step: Step) -> None:
+    axis = step.writer.constant(np.asarray(step.attributes["axis"], np.int64), "axis")
+    step.finish(
+        "CumSum",
+        step.input(),
+        axis,
+        exclusive=int(step.attributes["is_exclusive"]),
+        reverse=int(step.attributes["reverse"]),
+    )
 
 
 @exports("squared_norm")

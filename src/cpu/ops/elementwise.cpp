@@ -96,6 +96,8 @@ void with_unary(ArithmeticOperation operation, Use use) {
       return use(arithmetic::Log());
     case Log2:
       return use(arithmetic::Log2());
+    case Erf:
+      return use(arithmetic::Erf());
     default:
       throw InternalError(ErrorInfo{.op = "unary",
                                     .what = "the operation takes two operands",
@@ -132,6 +134,67 @@ void with_binary(ArithmeticOperation operation, Use use) {
   }
 }
 
+// Integers, of 32 or 64 bits: exact modulo 2 to that number.
+template <class T>
+using Bits = std::make_unsigned_t<T>;
+
+template <class T>
+T wrap(Bits<T> bits) {
+  return static_cast<T>(bits);
+}
+
+/// Cuts the fraction off. There is no trap: 0 where y is 0, and the lowest
+/// number by -1 is itself.
+template <class T>
+T quotient(T x, T y) {
+  if (y == 0) return 0;
+  return y == -1 ? wrap<T>(Bits<T>{0} - static_cast<Bits<T>>(x)) : x / y;
+}
+
+/// Calls use(f) with a function of two integers.
+template <class T, class Use>
+void with_integers(ArithmeticOperation operation, Use use) {
+  const auto by_bits = [&](auto f) {
+    use([f](T x, T y) {
+      return wrap<T>(f(static_cast<Bits<T>>(x), static_cast<Bits<T>>(y)));
+    });
+  };
+  switch (operation) {
+    case Add:
+      return by_bits([](auto x, auto y) { return x + y; });
+    case Subtract:
+      return by_bits([](auto x, auto y) { return x - y; });
+    case Multiply:
+      return by_bits([](auto x, auto y) { return x * y; });
+    case Divide:
+      return use(quotient<T>);
+    case Min:
+      return use([](T x, T y) { return std::min(x, y); });
+    case Max:
+      return use([](T x, T y) { return std::max(x, y); });
+    default:
+      throw InternalError(ErrorInfo{.op = "binary",
+                                    .what = "the operation takes no integers",
+                                    .got = std::string(to_string(operation))});
+  }
+}
+
+template <class T>
+void lower_integers(UnitBuilder& unit) {
+  const int left = unit.read(0), right = unit.read(1);
+  const int out = unit.write(0);
+  const auto plan = plan_broadcast<2>(
+      unit.result_shape(), {unit.input_shape(0), unit.input_shape(1)});
+  with_integers<T>(unit.attrs<ArithmeticAttrs>().operation, [&](auto f) {
+    emit(unit, [=](BindContext& at) -> BoundKernel {
+      return [f, plan, x = typed<T>(at[left]), y = typed<T>(at[right]),
+              z = typed<T>(at[out])] {
+        broadcast_binary<T>(plan, kCheapGrain, x, y, z, f);
+      };
+    });
+  });
+}
+
 /// z[i] = c[i] ? x[i] : y[i]
 template <class T>
 void select(const BroadcastPlan<3>& plan, const std::uint8_t* c, const T* x,
@@ -161,6 +224,9 @@ void lower_unary(UnitBuilder& unit) {
 }
 
 void lower_binary(UnitBuilder& unit) {
+  const DataType type = unit.result_desc().data_type;
+  if (type == DataType::Int32) return lower_integers<std::int32_t>(unit);
+  if (type == DataType::Int64) return lower_integers<std::int64_t>(unit);
   with_binary(unit.attrs<ArithmeticAttrs>().operation,
               [&](auto f, std::int64_t grain) { lower_pairs(unit, f, grain); });
 }
@@ -190,8 +256,7 @@ void lower_select(UnitBuilder& unit) {
   const auto plan = plan_broadcast<3>(
       unit.result_shape(),
       {unit.input_shape(0), unit.input_shape(1), unit.input_shape(2)});
-  const DataType type = unit.result_desc().data_type;
-  visit_any_float(unit, type, [&]<class T>(T) {
+  visit_moved<row::select>(unit, unit.result_desc().data_type, [&]<class T>(T) {
     emit(unit, [=](BindContext& at) -> BoundKernel {
       return [plan, c = typed<std::uint8_t>(at[condition]),
               x = typed<T>(at[left]), y = typed<T>(at[right]),

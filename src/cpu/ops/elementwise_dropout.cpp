@@ -58,4 +58,6 @@ void lower_dropout(UnitBuilder& unit) {
   });
 }
 
+void lower_stop_gradient(UnitBuilder& unit) { unit.alias(0, 0); }
+
 }  // namespace traingraph::cpu

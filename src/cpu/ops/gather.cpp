@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gather and scatter; the loops are in gather_loops.h.
+#include <type_traits>
+
 #include "base/checked.h"
 #include "cpu/ops/gather_indices.h"
 #include "cpu/ops/gather_loops.h"
@@ -14,7 +16,7 @@ constexpr int kIndices = 1;
 template <const Kernel& kRow, class Use>
 void visit_types(const UnitBuilder& unit, Use&& use) {
   const DataType type = unit.input_desc(0).data_type;
-  visit_floats<kRow>(unit, type, [&]<class T>(T) {
+  visit_moved<kRow>(unit, type, [&]<class T>(T) {
     visit_index_type(unit, kIndices, [&]<class I>(I) { use(T{}, I{}); });
   });
 }
@@ -23,6 +25,28 @@ void visit_types(const UnitBuilder& unit, Use&& use) {
 GatherPlan plan_of(const UnitBuilder& unit, const Shape& from,
                    std::int64_t axis) {
   return {from, unit.input_shape(kIndices), static_cast<int>(axis)};
+}
+
+/// Arguments of a scatter.
+struct ScatterArguments {
+  int x, at, data, y;
+};
+
+template <class T, class I>
+void emit_float_sums(UnitBuilder& unit, const GatherPlan& plan,
+                     const IndexCheck& check, ScatterArguments from) {
+  const auto [x, at, data, y] = from;
+  const int sums = add_sums<T>(unit, y, plan.num_elements());
+  emit(unit,
+       [=, x = x, at = at, data = data,
+        y = y](BindContext& args) -> BoundKernel {
+         return [=, x = typed<T>(args[x]), at = typed<I>(args[at]),
+                 data = typed<T>(args[data]), sums = floats(args[sums]),
+                 y = typed<T>(args[y])] {
+           check.require(at);
+           scatter_add(plan, x, at, data, sums, y);
+         };
+       });
 }
 
 template <class T, class I>
@@ -44,15 +68,18 @@ void emit_scatter(UnitBuilder& unit) {
     });
     return;
   }
-  const int sums = add_sums<T>(unit, y, plan.num_elements());
-  emit(unit, [=](BindContext& args) -> BoundKernel {
-    return [=, x = typed<T>(args[x]), at = typed<I>(args[at]),
-            data = typed<T>(args[data]), sums = floats(args[sums]),
-            y = typed<T>(args[y])] {
-      check.require(at);
-      scatter_add(plan, x, at, data, sums, y);
-    };
-  });
+  if constexpr (std::is_integral_v<T>) {
+    using Bits = std::make_unsigned_t<T>;
+    emit(unit, [=](BindContext& args) -> BoundKernel {
+      return [=, x = typed<Bits>(args[x]), at = typed<I>(args[at]),
+              data = typed<Bits>(args[data]), y = typed<Bits>(args[y])] {
+        check.require(at);
+        scatter_add(plan, x, at, data, y, y);
+      };
+    });
+  } else {
+    emit_float_sums<T, I>(unit, plan, check, {x, at, data, y});
+  }
 }
 
 }  // namespace

@@ -122,11 +122,13 @@ void scatter(const GatherPlan& plan, const T* x, const I* at, const T* data,
   });
 }
 
-/// y = data + all x that name an element. `sums` as add_sums() gives them.
-template <class T, class I>
+/// y = data + all x that name an element. `sums` as add_sums() gives them; of
+/// integers without a sign, which overflow by rule, y.
+template <class T, class Sum, class I>
 void scatter_add(const GatherPlan& plan, const T* x, const I* at, const T* data,
-                 float* sums, T* y) {
-  if constexpr (is_exact<T>) {
+                 Sum* sums, T* y) {
+  constexpr bool is_exact = std::is_same_v<T, Sum>;
+  if constexpr (is_exact) {
     copy_elements(data, y, plan.num_elements());
   } else {
     parallel_for(plan.num_elements(), kCheapGrain,
@@ -136,10 +138,10 @@ void scatter_add(const GatherPlan& plan, const T* x, const I* at, const T* data,
   }
   plan.for_columns([&](std::int64_t o, std::int64_t begin, std::int64_t end) {
     for_named(plan, at, o, begin, end, [&](std::int64_t from, std::int64_t to) {
-      sums[to] += static_cast<float>(x[from]);
+      sums[to] += static_cast<Sum>(x[from]);
     });
   });
-  if constexpr (!is_exact<T>) {
+  if constexpr (!is_exact) {
     parallel_for(plan.num_elements(), kCheapGrain,
                  [&](std::int64_t begin, std::int64_t end) {
                    store_sums(sums + begin, y + begin, end - begin);

@@ -56,27 +56,93 @@ void emit_float_reduce(UnitBuilder& unit, const Shape& axes) {
       unit, type, [&]<class T>(T) { emit_reduce<R, T, T>(unit, axes); });
 }
 
+/// (product of the axes before, the axis, product of the axes behind).
+Shape around(const Shape& shape, std::int64_t axis) {
+  Shape folded{1, shape[static_cast<int>(axis)], 1};
+  for (int i = 0; i < axis; ++i) folded[0] *= shape[i];
+  for (int i = static_cast<int>(axis) + 1; i < shape.rank(); ++i) {
+    folded[2] *= shape[i];
+  }
+  return folded;
+}
+
+template <class R, class T>
+void emit_index_in(UnitBuilder& unit, std::int64_t axis) {
+  const Shape folded = around(unit.input_shape(0), axis);
+  const int x = unit.read(0), y = unit.write(0);
+  emit(unit, [=](BindContext& at) -> BoundKernel {
+    return [=, x = typed<T>(at[x]), y = typed<std::int32_t>(at[y])] {
+      run_index_of<R>(x, y, folded[0], folded[1], folded[2]);
+    };
+  });
+}
+
 template <class R>
 void emit_index_of(UnitBuilder& unit, std::int64_t axis) {
-  const Shape& shape = unit.input_shape(0);
-  std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const int x = unit.read(0), y = unit.write(0);
   const DataType type = unit.input_desc(0).data_type;
-  visit_floats<row::reduce>(unit, type, [&]<class T>(T) {
-    emit(unit, [=, length = shape[axis]](BindContext& at) -> BoundKernel {
-      return [=, x = typed<T>(at[x]), y = typed<std::int32_t>(at[y])] {
-        run_index_of<R>(x, y, outer, length, inner);
-      };
-    });
-  });
+  visit_floats<row::reduce>(
+      unit, type, [&]<class T>(T) { emit_index_in<R, T>(unit, axis); });
+}
+
+template <class T>
+void emit_integer_reduce(UnitBuilder& unit, const ReduceAttrs& attrs) {
+  switch (attrs.type) {
+    case ReductionType::Sum:
+      return emit_reduce<IntegerSum<T>, T, T>(unit, attrs.axes);
+    case ReductionType::L1Norm:
+      return emit_reduce<IntegerAbsoluteSum<T>, T, T>(unit, attrs.axes);
+    case ReductionType::Max:
+      return emit_reduce<IntegerMax<T>, T, T>(unit, attrs.axes);
+    case ReductionType::Min:
+      return emit_reduce<IntegerMin<T>, T, T>(unit, attrs.axes);
+    case ReductionType::ArgMax:
+      return emit_index_in<IntegerMax<T>, T>(unit, attrs.axes[0]);
+    case ReductionType::ArgMin:
+      return emit_index_in<IntegerMin<T>, T>(unit, attrs.axes[0]);
+    default:
+      return fail_type(unit, unit.input_desc(0).data_type);
+  }
+}
+
+template <class T, class Total>
+void emit_cumulative_sum(UnitBuilder& unit) {
+  const auto [axis, is_exclusive, reverse] = unit.attrs<CumulativeSumAttrs>();
+  const Shape folded = around(unit.input_shape(0), axis);
+  const int x = unit.read(0), y = unit.write(0);
+  unit.may_run_in_place(0, 0);
+  emit(unit,
+       [=, is_exclusive = is_exclusive,
+        reverse = reverse](BindContext& at) -> BoundKernel {
+         return [=, x = typed<T>(at[x]), y = typed<T>(at[y])] {
+           run_cumulative_sum<Total>(x, y, folded, is_exclusive, reverse);
+         };
+       });
 }
 
 }  // namespace
 
+void lower_cumulative_sum(UnitBuilder& unit) {
+  const DataType type = unit.input_desc(0).data_type;
+  if (type == DataType::Int32) {
+    return emit_cumulative_sum<std::int32_t, std::uint32_t>(unit);
+  }
+  if (type == DataType::Int64) {
+    return emit_cumulative_sum<std::int64_t, std::uint64_t>(unit);
+  }
+  visit_floats<row::cumulative_sum>(
+      unit, type, [&]<class T>(T) { emit_cumulative_sum<T, double>(unit); });
+}
+
 void lower_reduce(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<ReduceAttrs>();
+  const DataType type = unit.input_desc(0).data_type;
+  const bool computes = attrs.type != ReductionType::None;
+  if (computes && type == DataType::Int32) {
+    return emit_integer_reduce<std::int32_t>(unit, attrs);
+  }
+  if (computes && type == DataType::Int64) {
+    return emit_integer_reduce<std::int64_t>(unit, attrs);
+  }
   switch (attrs.type) {
     case ReductionType::None:
       return unit.alias(0, 0);

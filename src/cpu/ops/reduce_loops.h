@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
+#include "base/divide_up.h"
 #include "cpu/parallel.h"
 #include "lowering/plans/reduce_plan.h"
 
@@ -50,6 +52,42 @@ struct Max {
 struct Min : Max {
   static Total neutral() { return std::numeric_limits<float>::infinity(); }
   static Total join(Total a, float x) { return x < a || x != x ? x : a; }
+  static Total merge(Total a, Total b) { return join(a, b); }
+};
+
+// Integers: sums modulo 2 to the number of their bits.
+template <class T>
+struct IntegerSum {
+  using Total = std::make_unsigned_t<T>;
+  static Total neutral() { return 0; }
+  static Total join(Total a, T x) { return a + static_cast<Total>(x); }
+  static Total merge(Total a, Total b) { return a + b; }
+  static T finish(Total a, std::int64_t) { return static_cast<T>(a); }
+};
+
+template <class T>
+struct IntegerAbsoluteSum : IntegerSum<T> {
+  using Total = std::make_unsigned_t<T>;
+  static Total join(Total a, T x) {
+    const auto bits = static_cast<Total>(x);
+    return x < 0 ? a - bits : a + bits;
+  }
+};
+
+template <class T>
+struct IntegerMax {
+  using Total = T;
+  static Total neutral() { return std::numeric_limits<T>::lowest(); }
+  static Total join(Total a, T x) { return std::max(a, x); }
+  static Total merge(Total a, Total b) { return join(a, b); }
+  static T finish(Total a, std::int64_t) { return a; }
+};
+
+template <class T>
+struct IntegerMin : IntegerMax<T> {
+  using Total = T;
+  static Total neutral() { return std::numeric_limits<T>::max(); }
+  static Total join(Total a, T x) { return std::min(a, x); }
   static Total merge(Total a, Total b) { return join(a, b); }
 };
 
@@ -191,11 +229,10 @@ void run_index_of(const X* x, std::int32_t* y, std::int64_t outer,
   parallel_for(outer * inner, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const X* from = x + i / inner * length * inner + i % inner;
-      float best = from[0];
+      typename R::Total best = from[0];
       std::int32_t index = 0;
       for (std::int64_t k = 1; k < length && best == best; ++k) {
-        const float value = from[k * inner];
-        const float joined = R::join(best, value);
+        const typename R::Total joined = R::join(best, from[k * inner]);
         if (joined == best) continue;
         best = joined;
         index = static_cast<std::int32_t>(k);
@@ -203,6 +240,37 @@ void run_index_of(const X* x, std::int32_t* y, std::int64_t outer,
       y[i] = index;
     }
   });
+}
+
+/// Sums along the middle of (outer, length, inner), a block of columns at a
+/// time. Total: what elements are added up in.
+template <class Total, class X>
+void run_cumulative_sum(const X* x, X* y, const Shape& folded,
+                        bool is_exclusive, bool reverse) {
+  const std::int64_t length = folded[1], inner = folded[2];
+  constexpr std::int64_t kColumns = 64;
+  const std::int64_t blocks = divide_up(inner, kColumns);
+  const std::int64_t work = length * std::min(inner, kColumns);
+  parallel_for(
+      folded[0] * blocks, 1 + kCheapGrain / work,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end; ++task) {
+          const std::int64_t first = task % blocks * kColumns;
+          const std::int64_t count = std::min(kColumns, inner - first);
+          const std::int64_t plane = task / blocks * length * inner + first;
+          Total totals[kColumns] = {};
+          for (std::int64_t k = 0; k < length; ++k) {
+            const std::int64_t row =
+                plane + (reverse ? length - 1 - k : k) * inner;
+            for (std::int64_t j = 0; j < count; ++j) {
+              const Total before = totals[j];
+              totals[j] = before + static_cast<Total>(x[row + j]);
+              y[row + j] = static_cast<X>(is_exclusive ? before : totals[j]);
+            }
+          }
+        }
+      },
+      /*multiple=*/1);
 }
 
 }  // namespace traingraph::cpu

@@ -28,6 +28,17 @@ std::vector<Row> layout_and_loss_rows() {
        on(1)},
       {"squared_norm",
        [](Case& c) { c.add(SquaredNorm, NoAttrs{}, {c.in({c.n, 3})}); }, kNone},
+      {"cumulative_sum",
+       [](Case& c) {
+         c.add(CumulativeSum, CumulativeSumAttrs{}, {c.in({c.n, 3})});
+       },
+       on(0)},
+      refuses(
+          "cumulative_sum_of_samples",
+          [](Case& c) {
+            c.add(CumulativeSum, CumulativeSumAttrs{0}, {c.in({c.n, 3})});
+          },
+          "no samples on axis 0"),
       {"reshape_merges",
        [](Case& c) {
          c.add(Reshape, ShapeAttrs{{c.n * 5, 2}}, {c.in({c.n, 5, 2})});

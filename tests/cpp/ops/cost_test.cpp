@@ -46,6 +46,7 @@ bool only_moves(const OpCase& op_case) {
     case OpKind::Slice:
     case OpKind::SliceGradient:
     case OpKind::Split:
+    case OpKind::StopGradient:
     case OpKind::Transpose:
       return true;
     case OpKind::Activation:

@@ -319,6 +319,8 @@ std::vector<ErrorCase> attribute_errors() {
       {Reduce, ReduceAttrs{ReductionType::ArgMax, {0, 1}}, {x}},
       {Reduce, ReduceAttrs{ReductionType::ArgMin, {}}, {x}},
       {BroadcastTo, ShapeAttrs{{0, 3}}, {x}},
+      {CumulativeSum, CumulativeSumAttrs{2}, {x}},
+      {CumulativeSum, CumulativeSumAttrs{-1}, {x}},
       {LstmSteps,
        LstmAttrs{.cell_gate_activation = static_cast<ActivationType>(99)},
        {gates, recurrent}},

@@ -247,6 +247,13 @@ TEST(GradientRules, Reduce) {
   check_gradients(OpKind::BroadcastTo, ShapeAttrs{{2, 3, 4}}, {tensor({3, 1})},
                   {0});
   check_gradients(OpKind::SquaredNorm, NoAttrs{}, {tensor({2, 3})}, {0});
+  for (bool is_exclusive : {false, true}) {
+    for (bool reverse : {false, true}) {
+      check_gradients(OpKind::CumulativeSum,
+                      CumulativeSumAttrs{1, is_exclusive, reverse},
+                      {tensor({2, 3, 4})}, {0});
+    }
+  }
 }
 
 TEST(GradientRules, Upsample) {

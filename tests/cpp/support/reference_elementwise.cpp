@@ -119,6 +119,8 @@ double apply_unary(ArithmeticOperation operation, double x) {
       return std::log(x);
     case ArithmeticOperation::Log2:
       return std::log2(x);
+    case ArithmeticOperation::Erf:
+      return std::erf(x);
     default:
       return kNaN;
   }
@@ -293,6 +295,10 @@ RefTensors reference_dropout(const DropoutAttrs& attrs, RefTensors& in) {
     y.data[i] = drawn >= attrs.rate ? y.data[i] * scale : 0;
   }
   return {y};
+}
+
+RefTensors reference_stop_gradient(const NoAttrs&, RefTensors& in) {
+  return {in[0]};
 }
 
 }  // namespace traingraph::testing

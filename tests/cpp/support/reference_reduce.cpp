@@ -73,6 +73,23 @@ RefTensors reference_broadcast_to(const ShapeAttrs& attrs, RefTensors& in) {
   return {expand(in[0], attrs.shape)};
 }
 
+RefTensors reference_cumulative_sum(const CumulativeSumAttrs& attrs,
+                                    RefTensors& in) {
+  const auto axis = static_cast<int>(attrs.axis);
+  RefTensor y = zeros(in[0].shape);
+  for_each_position(y.shape, [&](const Shape& at) {
+    Shape from = at;
+    for (std::int64_t k = 0; k < y.shape[axis]; ++k) {
+      const std::int64_t behind = attrs.reverse ? k - at[axis] : at[axis] - k;
+      from[axis] = k;
+      if (behind > 0 || (behind == 0 && !attrs.is_exclusive)) {
+        y(at) += in[0](from);
+      }
+    }
+  });
+  return {y};
+}
+
 RefTensors reference_squared_norm(const NoAttrs&, RefTensors& in) {
   double sum = 0;
   for (double x : in[0].data) sum += x * x;

@@ -8,13 +8,14 @@ import warnings
 from typing import Any
 
 import numpy as np
+import onnx
 from onnx.backend.test.case.node import collect_testcases
 
 import traingraph as tg
+from traingraph.onnx._families import FAMILIES  # noqa: F401  registers the ops
 from traingraph.onnx._host import HOST_OPS
-from traingraph.onnx._load import FAMILIES  # noqa: F401  registers the ops
 from traingraph.onnx._node import MAPPERS, host_inputs
-from traingraph.onnx._read import DATA_TYPES
+from traingraph.onnx._read import DATA_TYPES, as_tensor_data
 
 Array = np.ndarray[Any, Any]
 
@@ -64,7 +65,15 @@ def loaded(case: Any) -> tuple[tg.onnx.Model, dict[str, Array]]:
     host = host_inputs(graph.node)
     constants = {name: data[name] for name in names if name in host}
     model = tg.onnx.load(case.model, constants=constants)
-    return model, {n: np.atleast_1d(data[n]) for n in model.inputs}
+    return model, {
+        n: np.atleast_1d(as_tensor_data(array_of(data[n]))) for n in model.inputs
+    }
+
+
+def array_of(value: Any) -> Array:
+    """NumPy has no bfloat16 of its own, so cases may have them as they are stored."""
+    is_proto = isinstance(value, onnx.TensorProto)
+    return onnx.numpy_helper.to_array(value) if is_proto else np.asarray(value)
 
 
 def results(case: Any) -> list[Array]:

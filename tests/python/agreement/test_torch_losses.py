@@ -105,6 +105,7 @@ UNARY: dict[str, tuple[float, float]] = {
     "exp2": (-3, 3),
     "log": (0.1, 4),
     "log2": (0.1, 4),
+    "erf": (-3, 3),
 }
 
 

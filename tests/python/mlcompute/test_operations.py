@@ -145,6 +145,7 @@ UNARY: dict[str, tuple[Callable[[Any], Any], tuple[float, float]]] = {
     "exp2": (np.exp2, (-3, 3)),
     "log": (np.log, (0.1, 4)),
     "log2": (np.log2, (0.1, 4)),
+    "erf": (np.vectorize(math.erf), (-3, 3)),
 }
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
