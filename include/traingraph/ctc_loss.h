@@ -8,11 +8,11 @@
 // loss of a sample is
 //   -ln sum over paths that read as its labels of prod_t softmax(y_t)[path_t]
 //
-// Further sources are the lengths of predictions and of labels, both (N). What
-// is behind a length counts for nothing. Without lengths a prediction has T
-// steps, and labels end before the first -1. No label is the blank: data that
-// the host gives is checked. Lengths count as the
-// nearest that there is, 0 to T or S.
+// Further sources are the lengths of predictions and of labels, both (N), which
+// count as the nearest that there is, 0 to T or S. Without lengths a prediction
+// has T steps. Labels end at their length, or before the first -1; what is
+// behind is padding, and may be anything. Up to there labels are classes and
+// none is the blank: data that the host gives is checked.
 //
 // Where no path reads as the labels (they are longer than the prediction, with
 // one more step for each that repeats the one before it) the loss is infinite,

@@ -91,7 +91,8 @@ T given_length(GraphBuilder& b, const Alignment& a, int input,
 T label_length(GraphBuilder& b, const Alignment& a, T labels, int input) {
   const Shape shape{a.samples, a.labels}, row{1, a.labels};
   const auto all = static_cast<double>(a.labels);
-  T ends = b.select(b.less(labels, 0.0), coordinates(b, row, 1), all);
+  T ends = b.select(b.equal(labels, static_cast<double>(ctc::kPadding)),
+                    coordinates(b, row, 1), all);
   T first = b.reshape(b.minimum(ends, shape, {1}), a.of_samples());
   return b.min(first, given_length(b, a, input, a.labels));
 }
@@ -133,7 +134,8 @@ T product_of_samples(GraphBuilder& b, const Alignment& a, T x, bool by_state) {
 T log_probabilities(GraphBuilder& b, const Alignment& a, T classes) {
   T of_classes = at_least_none(b, b.sub(a.scores, b.log(a.sums)));
   T of_states = product_of_samples(b, a, of_classes, /*by_state=*/true);
-  T is_class = b.less(classes, static_cast<double>(a.classes));
+  T is_class = b.both(b.less(classes, static_cast<double>(a.classes)),
+                      b.negate(b.less(classes, 0.0)));
   T counts = b.negate(b.greater(a.places, b.mul(a.length, 2.0)));
   of_states =
       b.select(is_class, of_states, std::numeric_limits<double>::quiet_NaN());

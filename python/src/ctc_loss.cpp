@@ -28,8 +28,9 @@ constexpr const char* kCTCDoc = R"pbdoc(
 
     The prediction is (N, T, C), scores of C classes at T steps. Labels are (N, S), int32
     or int64; further loss_labels are the lengths of predictions and of labels, int32 (N).
-    Without them a prediction has T steps, and labels end before the first -1. None is the
-    blank: InvalidArgument from the call that gives the data.
+    Without them a prediction has T steps. The labels of a sample end at its label length,
+    or before the first -1; what is behind is padding, of any value. None is the blank:
+    InvalidArgument from the call that gives the data.
 
     There is one loss for each sample. "mean" divides each by the length of its labels
     first, as PyTorch does, then their sum by N. A sample without a path has an infinite

@@ -55,6 +55,31 @@ SYNONYMS = {
 }
 
 
+#: What the methods of others' tensors are here; of functions with several arguments
+#: the first two.
+METHODS = {
+    "abs": "abs(h)",
+    "argmax": 'graph.ops.reduce(h, type="arg_max")',
+    "argmin": 'graph.ops.reduce(h, type="arg_min")',
+    "clamp": 'graph.ops.activation(h, type="clamp", a=low, b=high)',
+    "clip": 'graph.ops.activation(h, type="clamp", a=low, b=high)',
+    "detach": "stop_gradient([h]) of the TrainingGraph",
+    "dim": "len(h.shape)",
+    "dot": "h @ w",
+    "flatten": "h.reshape(h.shape[0], -1)",
+    "float": 'h.astype("float32")',
+    "ndim": "len(h.shape)",
+    "neg": "-h",
+    "pow": "h ** y",
+    "size": "h.shape",
+    "square": "h ** 2",
+    "squeeze": "an index, h[:, 0], or h.reshape",
+    "std": "((h - h.mean()) ** 2).mean() ** 0.5",
+    "unsqueeze": "an index, h[:, None]",
+    "var": "((h - h.mean()) ** 2).mean()",
+}
+
+
 def _meant(owner: object, name: str) -> str:
     shown = [each for each in dir(owner) if not each.startswith("_")]
     return did_you_mean(SYNONYMS.get(name, name), shown)
@@ -76,10 +101,13 @@ def _of_ops(ops: object, name: str) -> str:
 
 
 def _of_tensor(tensor: object, name: str) -> str:
+    if name in METHODS:
+        return f"It is {METHODS[name]}."
     if name in _core.OP_NAMES:
         return f"It is an op: graph.ops.{name}."
-    if name in ("argmax", "argmin"):
-        return f'It is graph.ops.reduce(h, type="arg_{name[3:]}").'
+    for call, functions in FUNCTIONS.items():
+        if name in functions.__members__:
+            return f"It is graph.ops.{call.format(name).replace('(x', '(h')}."
     return _meant(tensor, name)
 
 

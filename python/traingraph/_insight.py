@@ -181,7 +181,7 @@ class Report(_Tables):
         ['fc', 'mean_squared_error']
     """
 
-    measures = ("flops", "bytes")
+    measures: tuple[str, ...] = ("flops", "bytes")
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ class Profile(_Tables):
         True
     """
 
-    measures = ("seconds", "spread", "flops", "bytes", "share")
+    measures: tuple[str, ...] = ("seconds", "spread", "flops", "bytes", "share")
 
     def __init__(
         self,

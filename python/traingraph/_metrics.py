@@ -115,12 +115,19 @@ def _require_classes(op: str, labels: NDArray[Any], count: int) -> None:
     )
 
 
+def _without_ones(array: NDArray[Any]) -> list[int]:
+    """The shape without axes of size 1 behind the samples."""
+    return [*array.shape[:1], *(size for size in array.shape[1:] if size != 1)]
+
+
 def differences(
     outputs: object, labels: object, op: str = "mean_squared_error"
 ) -> NDArray[np.float64]:
-    """Of each element."""
+    """Of each element. Axes of size 1 do not count, as in losses."""
     predicted, truth = _arrays(op, outputs, labels)
-    if predicted.shape != truth.shape:
+    if _without_ones(predicted) == _without_ones(truth):
+        truth = truth.reshape(predicted.shape)
+    else:
         raise make_error(
             ShapeError,
             "labels do not go with outputs",

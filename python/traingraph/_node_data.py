@@ -56,8 +56,10 @@ class ConvolutionData:
         name: str = "",
     ) -> None:
         op = "ConvolutionData"
-        self.weights = _array(op, "weights", weights)
-        self.bias_terms = _array_or_none(op, "bias_terms", bias_terms)
+        self.weights: NDArray[Any] = _array(op, "weights", weights)
+        self.bias_terms: NDArray[Any] | None = _array_or_none(
+            op, "bias_terms", bias_terms
+        )
         if descriptor is None:
             if self.weights.ndim != 4:
                 raise make_error(
@@ -124,10 +126,10 @@ class NormalizationData:
     ) -> None:
         op = "NormalizationData"
         self.feature_channels = feature_channels
-        self.gamma = _array_or_none(op, "gamma", gamma)
-        self.beta = _array_or_none(op, "beta", beta)
-        self.mean = _array_or_none(op, "mean", mean)
-        self.variance = _array_or_none(op, "variance", variance)
+        self.gamma: NDArray[Any] | None = _array_or_none(op, "gamma", gamma)
+        self.beta: NDArray[Any] | None = _array_or_none(op, "beta", beta)
+        self.mean: NDArray[Any] | None = _array_or_none(op, "mean", mean)
+        self.variance: NDArray[Any] | None = _array_or_none(op, "variance", variance)
         self.groups = groups
         self.epsilon = epsilon
         self.momentum = momentum

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "compiler/unread_results.h"
 #include "graph/image_filter.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
@@ -248,6 +249,40 @@ class Merger {
                 "losses as nodes."});
   }
 
+  /// What the loss might have been meant for but is not would be left untrained
+  /// without a word.
+  void require_one_end(const losses::Loss& loss) {
+    if (declaration_.is_linkable || declaration_.debugs_layers) return;
+    std::vector<bool> wanted(program().values().size(), false);
+    wanted[last_result_] = true;
+    const auto want = [&](const Tensor& tensor) {
+      const auto it = into_.value_of.find(tensor.tensor_id());
+      if (it != into_.value_of.end()) wanted[it->second] = true;
+    };
+    for (const auto& [name, output] : declaration_.outputs) want(output);
+    for (const auto& user : declaration_.user_gradients) want(user.of);
+    for (const LayerRecord& record : into_.records) {
+      if (!dynamic_cast<const losses::Loss*>(record.layer.get())) continue;
+      for (const Tensor& result : record.results) want(result);
+    }
+    const std::vector<NodeId> others = find_unread(program(), wanted);
+    if (others.empty()) return;
+    const auto text = [&](ValueId value) {
+      return "\"" + program().value(value).name + "\" " +
+             program().shape(value).to_string();
+    };
+    const ValueId other = program().node(others.front()).outputs.front();
+    throw InvalidArgument(ErrorInfo{
+        .op = "compile",
+        .node = loss.name(),
+        .what =
+            "the loss is of the last result, and another is read by nothing",
+        .expected = "one result that nothing reads, besides outputs",
+        .got = text(other) + " and " + text(last_result_),
+        .hint = "Declare it with add_outputs, or say which result the loss is "
+                "of: graph.node(loss, result, loss_labels=[label])."});
+  }
+
   /// One that no node has. The loss layer may be that of several graphs, so
   /// its own name stays.
   std::string name_of_loss() const {
@@ -269,6 +304,7 @@ class Merger {
                                  .node = loss.name(),
                                  .what = "the graph objects have no nodes"});
     }
+    require_one_end(loss);
     LayerRecord record;
     record.layer = declaration_.loss;
     record.name = name_of_loss();

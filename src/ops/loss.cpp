@@ -66,6 +66,9 @@ void require_weights_fit(const ShapeContext& ctx, int weights, LossType type,
   if (is_ambiguous || shape.num_elements() == prediction[0]) {
     hint = "For one weight per sample use shape " +
            per_sample(losses).to_string() + ".";
+  } else if (sums_over_classes(type) && prediction.rank() > 1 &&
+             shape.num_elements() == prediction[1]) {
+    hint = "Weights of classes are class_weights.";
   }
   ctx.fail_shape(is_ambiguous ? "weights fit both the samples and another axis"
                               : "weights do not broadcast to the losses",

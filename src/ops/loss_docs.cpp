@@ -89,7 +89,8 @@ std::string document_ctc_loss() {
 
     Args:
         prediction: Scores of C classes at T steps, (N, T, C).
-        labels: int32 or int64, (N, S), from 0 to C - 1; -1 behind the last.
+        labels: int32 or int64, (N, S), from 0 to C - 1; -1 behind the last, or
+            anything behind label_lengths.
         lengths: int32, (N): how many steps count; None: all.
         label_lengths: int32, (N): how many labels count; None: those in front
             of the first -1.

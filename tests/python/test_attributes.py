@@ -37,7 +37,10 @@ def result() -> Any:
         (result(), "softmax", "graph.ops.softmax."),
         (result(), "view", 'Did you mean "reshape"?'),
         (result(), "T", 'Did you mean "transpose"?'),
-        (result(), "squeeze", 'Did you mean "reshape"?'),
+        (result(), "squeeze", "h[:, 0]"),
+        (result(), "abs", "It is abs(h)."),
+        (result(), "clip", 'graph.ops.activation(h, type="clamp"'),
+        (result(), "silu", 'graph.ops.activation(h, type="silu")'),
     ],
 )
 def test_hint(owner: Any, name: str, told: str) -> None:

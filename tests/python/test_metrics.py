@@ -311,6 +311,23 @@ def test_shapes_are_compared_before_the_first_step() -> None:
     training((8, 1), squares())
 
 
+def test_axes_of_size_1_do_not_count() -> None:
+    """Losses take such labels, too."""
+    x, y = tg.Tensor((4, 3, 1), name="x"), tg.Tensor((4, 1), name="y")
+    graph = tg.Graph()
+    last = tg.layers.GRU(2, returns_sequences=False)
+    h = graph.sequence(x, last, tg.layers.FullyConnected(1))  # (4, 1, 1)
+    training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
+    training.add_inputs(x, y)
+    training.add_outputs({"h": h})
+    training.compile("cpu")
+    data = np.ones((4, 3, 1)), np.arange(4.0)[:, None]
+    found = tg.evaluate(training, data, metrics=["mean_squared_error"])
+    assert found["mean_squared_error"] == pytest.approx(found["loss"])
+    with pytest.raises(tg.ShapeError, match="do not go with"):
+        tg.metrics.mean_squared_error(np.ones((1, 4)), np.ones((4, 1)))
+
+
 def test_the_prediction_is_an_output() -> None:
     x, y = tg.Tensor((4, 2), name="x"), tg.Tensor((4, 2), name="y")
     graph = tg.Graph()

@@ -71,6 +71,33 @@ def test_a_blank_is_no_label(data_type: str) -> None:
         training.execute_forward({**data, "labels": words[::-1]})
 
 
+def two_heads() -> tuple[tg.Graph, list[tg.Tensor], tg.Tensor]:
+    graph = tg.Graph()
+    h = graph.sequence(X, tg.layers.FullyConnected(4), tg.layers.ReLU())
+    heads = [graph.node(tg.layers.FullyConnected(2, name=name), h) for name in "ab"]
+    return graph, heads, tg.Tensor((8, 2), name="y")
+
+
+def test_a_loss_layer_is_not_of_one_of_two_heads() -> None:
+    """The first one was computed and not trained, in silence."""
+    graph, heads, y = two_heads()
+    training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError(name="mse"))
+    training.add_inputs(X, y)
+    message = r'"mse"\].*got "a" \(8, 2\) and "b" \(8, 2\).*graph\.node\(loss, result'
+    with pytest.raises(tg.InvalidArgument, match=message):
+        training.compile("cpu")
+    training.add_outputs({"a": heads[0]})
+    training.compile("cpu")
+
+
+def test_a_loss_says_which_of_two_heads() -> None:
+    graph, heads, y = two_heads()
+    loss = graph.node(tg.losses.MeanSquaredError(), heads[0], loss_labels=[y])
+    training = tg.TrainingGraph([graph], loss, tg.optimizers.SGD(0.1))
+    training.add_inputs(X, y)
+    training.compile("cpu")
+
+
 def small_training(**options: Any) -> Any:
     graph = tg.Graph()
     fc = tg.layers.FullyConnected(2, name="fc")

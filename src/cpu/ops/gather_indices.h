@@ -45,7 +45,8 @@ struct IndexCheck {
     return (at >= 0 && at < num_positions) || at == ignored;
   }
 
-  /// Throws InvalidArgument for the first one that is outside.
+  /// Throws InvalidArgument for the first one that is outside, of all or of
+  /// `size` from `first` on.
   template <class I>
   void require(const I* at) const {
     std::atomic<bool> is_outside{false};
@@ -54,14 +55,19 @@ struct IndexCheck {
       for (std::int64_t i = begin; i < end; ++i) found |= !is_inside(at[i]);
       if (found != 0) is_outside.store(true, std::memory_order_relaxed);
     });
-    if (is_outside.load(std::memory_order_relaxed)) fail(at);
+    if (is_outside.load(std::memory_order_relaxed)) require(at, 0, count);
+  }
+  template <class I>
+  void require(const I* at, std::int64_t first, std::int64_t size) const {
+    const I* end = at + first + size;
+    const I* bad =
+        std::find_if(at + first, end, [&](I i) { return !is_inside(i); });
+    if (bad != end) fail(at, bad);
   }
 
  private:
   template <class I>
-  [[noreturn]] void fail(const I* at) const {
-    const I* bad =
-        std::find_if(at, at + count, [&](I i) { return !is_inside(i); });
+  [[noreturn]] void fail(const I* at, const I* bad) const {
     throw InvalidArgument(
         {.op = op,
          .node = node,

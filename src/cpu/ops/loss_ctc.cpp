@@ -238,25 +238,31 @@ struct CtcLoss {
 
   static std::int64_t within(const std::int32_t* lengths, std::int64_t n,
                              std::int64_t most) {
-    if (!lengths) return most;
-    return std::clamp<std::int64_t>(lengths[n], 0, most);
+    return lengths ? std::clamp<std::int64_t>(lengths[n], 0, most) : most;
+  }
+
+  /// Up to the length, or the padding.
+  std::int64_t num_labels_of(std::int64_t n) const {
+    const Label* own = labels + n * num_labels;
+    const std::int64_t most = within(label_lengths, n, num_labels);
+    return std::find(own, own + most, Label{ctc::kPadding}) - own;
   }
 
   Sequence<Label> sequence(std::int64_t n, std::int64_t kept) const {
-    const Label* own = labels + n * num_labels;
     const std::int64_t stride = Rows::stride_of(num_labels);
-    const std::int64_t most = within(label_lengths, n, num_labels);
-    const Label* end =
-        std::find_if(own, own + most, [](Label label) { return label < 0; });
     return {.y = prediction + n * steps * classes,
-            .labels = own,
+            .labels = labels + n * num_labels,
             .steps = within(lengths, n, steps),
-            .length = end - own,
+            .length = num_labels_of(n),
             .classes = classes,
             .blank = attrs.blank,
-            .rows = {.first = scratch + n * Rows::count(kept) * stride,
-                     .stride = stride,
-                     .kept = kept}};
+            .rows = {scratch + n * Rows::count(kept) * stride, stride, kept}};
+  }
+
+  void require_labels(const IndexCheck& check) const {
+    for (std::int64_t n = 0; n < samples; ++n) {
+      check.require(labels, n * num_labels, num_labels_of(n));
+    }
   }
 
   float share_of(const Sequence<Label>& sequence) const {
@@ -352,25 +358,19 @@ CtcLoss<Label> bound(CtcLoss<Label> plan, const Arguments& args,
   return plan;
 }
 
-IndexCheck label_check(const UnitBuilder& unit, int first) {
-  IndexCheck check(unit, first + ctc::kLabels, unit.input_shape(first)[2]);
-  check.ignored = ctc::kPadding;
-  return check;
-}
-
 }  // namespace
 
 void lower_ctc_loss(UnitBuilder& unit) {
   const Arguments args = read(unit, 0, CtcLoss<std::int32_t>::kKept);
   const int result = unit.write(0);
-  const IndexCheck check = label_check(unit, 0);
+  const IndexCheck check(unit, ctc::kLabels, unit.input_shape(0)[2]);
   visit_index_type(unit, ctc::kLabels, [&]<class Label>(Label) {
     const auto plan = plan_of<Label>(unit, 0);
     emit(unit, [=](BindContext& at) -> BoundKernel {
       CtcLoss<Label> loss = bound(plan, args, at);
       loss.result = floats(at[result]);
       return [loss, check] {
-        check.require(loss.labels);
+        loss.require_labels(check);
         loss.for_each_sample([&](std::int64_t n) { loss.loss(n); });
       };
     });
@@ -381,7 +381,7 @@ void lower_ctc_loss_gradient(UnitBuilder& unit) {
   const int gradient = unit.read(0);
   const Arguments args = read(unit, 1, unit.input_shape(1)[1]);
   const int dx = unit.write(0);
-  const IndexCheck check = label_check(unit, 1);
+  const IndexCheck check(unit, 1 + ctc::kLabels, unit.input_shape(1)[2]);
   visit_index_type(unit, 1 + ctc::kLabels, [&]<class Label>(Label) {
     const auto plan = plan_of<Label>(unit, 1);
     emit(unit, [=](BindContext& at) -> BoundKernel {
@@ -389,7 +389,7 @@ void lower_ctc_loss_gradient(UnitBuilder& unit) {
       loss.gradient = floats(at[gradient]);
       loss.dx = floats(at[dx]);
       return [loss, check] {
-        check.require(loss.labels);
+        loss.require_labels(check);
         loss.for_each_sample([&](std::int64_t n) { loss.slopes(n); });
       };
     });

@@ -111,42 +111,6 @@ void Inputs::check(const Call& call) {
   }
   notice_host_data();
   require_data(call);
-  if (has_rows_ && !call.skips_writing) check_labels(call);
-}
-
-/// What the call, or a binding, has; empty where that is nothing.
-std::span<const std::byte> Inputs::given_lengths(const Call& call,
-                                                 TensorIndex index) {
-  const auto declared = std::ranges::find(
-      declared_, index, [](const auto& entry) { return entry.second.index; });
-  if (declared == declared_.end()) return {};
-  const Input& input = declared->second;
-  const std::size_t size = bytes_of(input.tensor, call.batch);
-  for (const DataList list :
-       {call.data.inputs, call.data.labels, call.data.label_weights}) {
-    for (const NamedData& item : list) {
-      if (item.name == input.name) return {item.data.bytes, size};
-    }
-  }
-  if (input.is_kept) return {input.kept.bytes, size};
-  return {};
-}
-
-/// Of labels in rows, whose lengths may be given behind them.
-void Inputs::check_labels(const Call& call) {
-  for (const DataList list : {call.data.inputs, call.data.labels}) {
-    for (const NamedData& item : list) {
-      const Input& input = declared_.find(item.name)->second;
-      if (!input.positions.rows) continue;
-      const TensorIndex index = input.positions.rows->lengths;
-      const auto lengths = given_lengths(call, index);
-      if (index != kNoTensor && lengths.empty()) continue;
-      const TensorDescriptor desc = at_batch(input.tensor, call.batch, batch_);
-      require_no_blank(call.name, item.name, desc,
-                       {item.data.bytes, desc.size_bytes()}, input.positions,
-                       lengths);
-    }
-  }
 }
 
 std::size_t Inputs::bytes_of(const Tensor& tensor, std::int64_t batch) const {
@@ -204,10 +168,10 @@ void Inputs::check_input(const char* call, const NamedData& item, Input& input,
                   .hint = "Leave it out, or do not link the graphs."});
   }
   check_data(call, item, input.tensor, batch);
-  if (!input.positions) return;
+  if (input.positions.empty()) return;
   const TensorDescriptor desc = at_batch(input.tensor, batch, batch_);
-  require_in_range(call, item.name, desc, {item.data.bytes, desc.size_bytes()},
-                   input.positions);
+  require_whole_in_range(call, item.name, desc,
+                         {item.data.bytes, desc.size_bytes()}, input.positions);
 }
 
 /// Names of bind_and_write_data are those of `named`, or else the declared.

@@ -10,13 +10,14 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "graph/program.h"
 
 namespace traingraph {
 
-/// Rows of labels, (N, S), of a loss that has a blank between them: none of a
-/// row is the blank, before its length or the first that is ignored.
+/// Elements (N, S) in rows that end at their length, or at the first that is
+/// ignored: what is behind may be anything. Up to there none is the blank.
 struct LabelRows {
   std::int64_t blank = 0;
   TensorIndex lengths = kNoTensor;  // Int32 (N); none: rows are whole
@@ -24,32 +25,35 @@ struct LabelRows {
   bool operator==(const LabelRows&) const = default;
 };
 
-/// Elements are 0 to num_positions - 1, of the op that has the fewest, or one
-/// that all ops ignore.
+/// What ops read: elements are 0 to num_positions - 1, of the op that has the
+/// fewest, or the one that these ops ignore.
 struct IndexRange {
-  std::int64_t num_positions = 0;  // 0: no op reads positions
+  std::int64_t num_positions = 0;
   std::optional<std::int64_t> ignored;
-  std::optional<LabelRows> rows;
-  std::string reader;  // the node, for messages
+  std::optional<LabelRows> rows;  // none: all elements are read
+  std::string reader;             // the node, for messages
 
-  explicit operator bool() const { return num_positions > 0; }
+  bool has_lengths() const { return rows && rows->lengths != kNoTensor; }
 };
+using IndexRanges = std::vector<IndexRange>;
 
-/// By tensor. Of what ops read as it was given, or in another order or shape.
-std::unordered_map<TensorIndex, IndexRange> find_index_inputs(
+/// By tensor. Of what ops read as it was given, or in another order or shape;
+/// of rows as they were given alone, with lengths that were.
+std::unordered_map<TensorIndex, IndexRanges> find_index_inputs(
     const Program& program);
 
-/// Throws InvalidArgument unless all elements are in the range. `call` and
-/// `name` are for the message.
+/// Throws InvalidArgument unless all elements that are read are in the range.
+/// `call` and `name` are for the message; `lengths` those of a range that
+/// has_lengths().
 void require_in_range(const char* call, std::string_view name,
                       const TensorDescriptor& desc,
-                      std::span<const std::byte> data, const IndexRange& range);
-
-/// Throws InvalidArgument unless the range's rows have no blank. `lengths`: the
-/// data of theirs, empty where they are whole.
-void require_no_blank(const char* call, std::string_view name,
-                      const TensorDescriptor& desc,
                       std::span<const std::byte> data, const IndexRange& range,
-                      std::span<const std::byte> lengths);
+                      std::span<const std::int32_t> lengths = {});
+
+/// As require_in_range() for all ranges that need no lengths.
+void require_whole_in_range(const char* call, std::string_view name,
+                            const TensorDescriptor& desc,
+                            std::span<const std::byte> data,
+                            const IndexRanges& ranges);
 
 }  // namespace traingraph

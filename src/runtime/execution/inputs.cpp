@@ -23,13 +23,6 @@ bool has_role(const Compilation& main, TensorIndex tensor, Role role) {
                              });
 }
 
-/// What is bound is a batch of that many samples, or begins with one.
-bool serves(const Input& input, std::int64_t batch) {
-  if (input.bound_batch == 0) return false;
-  return leads_with_batch(input.tensor) ? input.bound_batch >= batch
-                                        : input.bound_batch == batch;
-}
-
 /// What was bound under the same name to the same tensor stays bound.
 void keep_bound(Input& input, Input& before) {
   if (!(before.tensor == input.tensor)) return;
@@ -40,6 +33,11 @@ void keep_bound(Input& input, Input& before) {
 }
 
 }  // namespace
+
+bool Input::serves(std::int64_t batch) const {
+  if (bound_batch == 0) return false;
+  return leads_with_batch(tensor) ? bound_batch >= batch : bound_batch == batch;
+}
 
 /// What executions of an entry point read.
 template <class Action>
@@ -133,12 +131,9 @@ void Inputs::add_constants(const Compilation& main,
 
 void Inputs::add_positions() {
   const auto ranges = find_index_inputs(graph_->program);
-  has_rows_ = false;
   const auto add = [&](Input& input) {
     const auto range = ranges.find(input.index);
-    if (range == ranges.end()) return;
-    input.positions = range->second;
-    has_rows_ = has_rows_ || input.positions.rows.has_value();
+    if (range != ranges.end()) input.positions = range->second;
   };
   for (auto& [name, input] : declared_) add(input);
   for (Input& input : undeclared_) add(input);
@@ -192,14 +187,15 @@ void Inputs::bind(DataList data, const TensorMap& named, std::int64_t batch) {
 void Inputs::require_bound_in_range(const char* call, Input& input) {
   const bool is_elsewhere =
       input.source || input.is_upstream || input.is_variable;
-  if (!input.positions || input.is_in_range || is_elsewhere) return;
+  if (input.positions.empty() || input.is_in_range || is_elsewhere) return;
   const TensorDescriptor desc = at_batch(
       input.tensor, std::max<std::int64_t>(input.bound_batch, 1), batch_);
   const std::string name =
       input.name.empty() ? input.tensor.name() : input.name;
   const auto require = [&](const HostData& data) {
     const std::size_t bytes = std::min(data.size, desc.size_bytes());
-    require_in_range(call, name, desc, {data.bytes, bytes}, input.positions);
+    require_whole_in_range(call, name, desc, {data.bytes, bytes},
+                           input.positions);
   };
   if (input.is_kept) {
     require(input.kept);
@@ -228,12 +224,13 @@ void Inputs::require_data(const Call& call) {
   for_each_read(call.entry_point, [&](Input& input) {
     const bool is_there = is_given(input, call.skips_writing) || input.source ||
                           input.is_upstream || input.is_constant ||
-                          serves(input, call.batch);
+                          input.serves(call.batch);
     if (is_there) {
       if (!is_given(input, call.skips_writing)) {
         take_newest(input);
         require_bound_in_range(call.name, input);
       }
+      require_rows_in_range(call, input);
       return;
     }
     const bool is_gradient = input.kind == Input::Kind::UserGradient;

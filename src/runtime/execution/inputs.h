@@ -43,8 +43,9 @@ struct Input {
   std::int64_t bound_batch = 0;  // samples; 0: nothing is bound
   /// The device holds what is bound, not what some call gave.
   bool is_on_device = false;
-  /// What its elements may be, and whether those of what is bound are.
-  IndexRange positions;
+  /// What its elements may be, and whether those of what is bound are, as far
+  /// as no lengths say which count.
+  IndexRanges positions;
   bool is_in_range = false;
 
   std::uint64_t last_call = 0;     // that gave data for it
@@ -55,6 +56,8 @@ struct Input {
   std::uint64_t seen_runs = 0;  // of the source, at the last forward
   bool is_upstream = false;     // a user gradient that linked graphs supply
 
+  /// What is bound is a batch of that many samples, or begins with one.
+  bool serves(std::int64_t batch) const;
   bool is_label() const {
     return kind == Kind::Label || kind == Kind::LabelWeight;
   }
@@ -107,8 +110,6 @@ class Inputs final : public Participant {
   Input* find_bound(std::string_view name, const TensorMap& named);
   void check_list(const char* call, DataList data, Input::Kind kind,
                   std::int64_t batch);
-  void check_labels(const Call& call);
-  std::span<const std::byte> given_lengths(const Call& call, TensorIndex index);
   void check_input(const char* call, const NamedData& item, Input& input,
                    std::int64_t batch);
   void check_data(const char* call, const NamedData& item, const Tensor& tensor,
@@ -118,6 +119,10 @@ class Inputs final : public Participant {
   bool is_given(const Input& input, bool skips_writing) const;
   static void take_newest(Input& input);
   void require_bound_in_range(const char* call, Input& input);
+  template <class Use>
+  bool visit_data(const Call& call, const Input& input, const Use& use) const;
+  bool read_row_lengths(const Call& call, TensorIndex index);
+  void require_rows_in_range(const Call& call, const Input& input);
   void require_data(const Call& call);
   void write_list(HostWriter& writer, DataList data, Input::Kind kind,
                   std::int64_t batch);
@@ -133,7 +138,7 @@ class Inputs final : public Participant {
   std::unordered_map<const TensorState*, Input*> input_of_;
   std::uint64_t calls_ = 0;
   bool is_linked_ = false;
-  bool has_rows_ = false;  // of labels, in some input's positions
+  std::vector<std::int32_t> row_lengths_;  // that check() looks at
 };
 
 }  // namespace traingraph

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <string>
 
 #include "support/training.h"
 
@@ -146,6 +148,143 @@ TEST(IndexData, ThatIsConstantIsChecked) {
       error_of<InvalidArgument>([&] { t.execute({{"x", view(data)}}); });
   EXPECT_EQ(error.node, "ids");
   EXPECT_EQ(error.got, "7");
+}
+
+/// Labels of two samples, their lengths, and a graph that knows or computes
+/// which labels count.
+struct Spelled {
+  explicit Spelled(bool computes_lengths = false) {
+    Tensor counts = lengths;
+    if (computes_lengths) {
+      for (const DataType type : {DataType::Float32, DataType::Int32}) {
+        counts = graph.op(OpKind::Cast, CastAttrs{type}, {counts})[0];
+      }
+    }
+    const auto loss = std::make_shared<losses::CTC>(
+        CTCDescriptor{.reduction_type = ReductionType::None, .blank = 1});
+    loss->set_name("ctc");
+    y = graph.node(loss, {x, labels, steps, counts});
+    t.emplace(std::vector{graph});
+    t->add_inputs(
+        {{"x", x}, {"labels", labels}, {"steps", steps}, {"lengths", lengths}});
+    t->add_outputs({{"y", y}});
+    t->compile(test_device());
+  }
+  Floats run(const std::vector<std::int64_t>& names,
+             const std::vector<std::int32_t>& counts, std::int64_t batch = 0) {
+    const auto result = t->execute({{"x", view(scores)},
+                                    {"labels", bytes(names)},
+                                    {"steps", bytes(all)},
+                                    {"lengths", bytes(counts)}},
+                                   {}, {}, {.batch_size = batch})
+                            .result();
+    return floats_of(result.output("y"));
+  }
+  ErrorInfo error(const std::vector<std::int64_t>& names,
+                  const std::vector<std::int32_t>& counts) {
+    return error_of<InvalidArgument>([&] { run(names, counts); });
+  }
+  Floats scores = random_floats(2 * 5 * 4, 1);
+  std::vector<std::int32_t> all{5, 5};
+  Tensor x{{{2, 5, 4}}, "x"}, labels{{{2, 3}, DataType::Int64}, "labels"},
+      steps{{{2}, DataType::Int32}, "steps"},
+      lengths{{{2}, DataType::Int32}, "lengths"}, y;
+  Graph graph;
+  std::optional<InferenceGraph> t;
+};
+
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+
+TEST(LabelRows, EndAtTheirLengths) {
+  Spelled net;
+  const Floats expected = net.run({0, 2, 3, 2, -1, -1}, {3, 1});
+  EXPECT_EQ(net.run({0, 2, 3, 2, 4, -9}, {3, 1}), expected);
+  EXPECT_EQ(net.run({0, 2, 3, 2, 1, kHuge}, {3, 1}), expected);
+  EXPECT_EQ(net.run({0, 2, 3, 2, -1, 99}, {3, 3}), expected);
+  net.run({9, 9, 9, 9, 9, 9}, {0, 0});
+  net.run({0, 2, 3, 9, 9, 9}, {3, 3}, 1);
+
+  ErrorInfo error = net.error({0, 2, 3, 2, 4, 4}, {3, 2});
+  EXPECT_EQ(error.node, "labels");
+  EXPECT_NE(error.what.find("(1, 1)"), std::string::npos) << error.what;
+  EXPECT_EQ(error.expected, "0 to 3, or -1");
+  EXPECT_EQ(error.got, "4");
+  EXPECT_EQ(net.error({0, 2, -2, 2, 4, 4}, {3, 1}).got, "-2");
+  EXPECT_EQ(net.error({0, 2, 3, 1, 0, 0}, {3, 1}).expected, "classes but 1");
+}
+
+TEST(LabelRows, ThatAreBoundAreCheckedWithTheLengthsOfACall) {
+  Spelled net;
+  const std::vector<std::int64_t> names{0, 2, 3, 2, 99, 99};
+  net.t->bind_and_write_data({{"x", view(net.scores)},
+                              {"labels", bytes(names)},
+                              {"steps", bytes(net.all)}});
+  const std::vector<std::int32_t> enough{3, 1}, too_many{3, 2};
+  const auto run = [&](const std::vector<std::int32_t>& counts) {
+    return net.t->execute({{"lengths", bytes(counts)}}).result();
+  };
+  const Floats expected = net.run({0, 2, 3, 2, -1, -1}, {3, 1});
+  EXPECT_EQ(floats_of(run(enough).output("y")), expected);
+  EXPECT_EQ(error_of<InvalidArgument>([&] { run(too_many); }).got, "99");
+  net.labels.set_data(bytes(names));
+  net.lengths.set_data(bytes(too_many));
+  EXPECT_EQ(error_of<InvalidArgument>([&] { net.t->execute({}); }).got, "99");
+  net.lengths.set_data(bytes(enough));
+  EXPECT_EQ(floats_of(net.t->execute({}).result().output("y")), expected);
+}
+
+TEST(LabelRows, OfSeveralLossesAreThoseOfEach) {
+  Spelled net;
+  const Tensor fewer({{2}, DataType::Int32}, "fewer");
+  Graph graph;
+  std::vector<Tensor> sums;
+  for (const Tensor& counts : {net.lengths, fewer}) {
+    sums.push_back(graph.node(std::make_shared<losses::CTC>(),
+                              {net.x, net.labels, net.steps, counts}));
+  }
+  InferenceGraph t({graph});
+  t.add_inputs({{"x", net.x},
+                {"labels", net.labels},
+                {"steps", net.steps},
+                {"lengths", net.lengths},
+                {"fewer", fewer}});
+  t.add_outputs({{"first", sums[0]}, {"second", sums[1]}});
+  t.compile(test_device());
+  const std::vector<std::int64_t> names{1, 2, 3, 2, 99, 99};
+  const auto run = [&](const std::vector<std::int32_t>& first,
+                       const std::vector<std::int32_t>& second) {
+    t.execute({{"x", view(net.scores)},
+               {"labels", bytes(names)},
+               {"steps", bytes(net.all)},
+               {"lengths", bytes(first)},
+               {"fewer", bytes(second)}})
+        .wait();
+  };
+  run({3, 1}, {0, 0});
+  for (const bool is_first : {true, false}) {
+    const std::vector<std::int32_t> bad{3, 2}, good{3, 1};
+    EXPECT_EQ(error_of<InvalidArgument>([&] {
+                run(is_first ? bad : good, is_first ? good : bad);
+              }).got,
+              "99");
+  }
+}
+
+TEST(LabelRows, WhoseLengthsAreComputedAreReportedOrNaN) {
+  if (!computes()) GTEST_SKIP() << "[  SKIPPED ] nothing is computed";
+  Spelled known, net(/*computes_lengths=*/true);
+  const Floats expected = known.run({0, 2, 3, 2, -1, -1}, {3, 1});
+  EXPECT_EQ(net.run({0, 2, 3, 2, 4, kHuge}, {3, 1}), expected);
+  for (const std::int64_t outside : {-2, 4}) {
+    const std::vector<std::int64_t> names{0, 2, 3, outside, 4, 4};
+    if (test_device_type() == DeviceType::CPU) {
+      EXPECT_EQ(net.error(names, {3, 1}).got, std::to_string(outside));
+      continue;
+    }
+    const Floats losses = net.run(names, {3, 1});
+    EXPECT_EQ(losses[0], expected[0]);
+    EXPECT_TRUE(std::isnan(losses[1]));
+  }
 }
 
 /// x picks rows of a parameter: what the graph computes, no check can foresee.

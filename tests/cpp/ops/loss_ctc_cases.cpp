@@ -2,6 +2,8 @@
 // Cases of connectionist temporal classification: labels of all lengths, with
 // repetitions, padding and lengths of their own, up to alignments that there
 // are not.
+#include <optional>
+
 #include "ops/cases.h"
 
 namespace traingraph::testing {
@@ -9,14 +11,15 @@ namespace {
 
 /// Labels of some of `classes` but the blank, in few values, so that some
 /// repeat the one before; padded from place n on in sample n, if at all.
-Domain names(std::int64_t classes, std::int64_t blank, bool pads) {
+Domain names(std::int64_t classes, std::int64_t blank,
+             std::optional<double> padding = {}) {
   return [=](const Shape& shape, const RefTensors&, Random& random) {
     RefTensor x = zeros(shape);
     for (std::int64_t n = 0; n < shape[0]; ++n) {
       for (std::int64_t s = 0; s < shape[1]; ++s) {
         const std::int64_t name = pick(random, 0, classes - 2);
         x({n, s}) = static_cast<double>(name + (name >= blank ? 1 : 0));
-        if (pads && s >= n) x({n, s}) = -1;
+        if (padding && s >= n) x({n, s}) = *padding;
       }
     }
     return x;
@@ -60,7 +63,7 @@ void add_ctc_loss_cases(OpCases& cases, Random&) {
   for (const std::int64_t blank : {0, 1, 3}) {
     for (const DataType type : {DataType::Int32, DataType::Int64}) {
       const CaseInput y = scores({3, 7, 4});
-      const CaseInput t{{3, 3}, names(4, blank, /*pads=*/false), type};
+      const CaseInput t{{3, 3}, names(4, blank), type};
       const CaseInput steps{{3}, lengths(7, 6), DataType::Int32};
       const CaseInput counts{{3}, lengths(3, 0), DataType::Int32};
       CtcLossAttrs attrs{.blank = blank};
@@ -69,15 +72,20 @@ void add_ctc_loss_cases(OpCases& cases, Random&) {
       add(cases, attrs, {y, t, absent(), counts});
       attrs.divides_by_label_length = true;
       add(cases, attrs, {y, t, steps, counts});
-      add(cases, attrs, {y, {{3, 3}, names(4, blank, /*pads=*/true), type}});
+      add(cases, attrs, {y, {{3, 3}, names(4, blank, -1), type}});
+      // Behind their length they are not looked at.
+      const CaseInput places{{3}, values({0, 1, 2}), DataType::Int32};
+      for (const double padding : {-7.0, 4.0, 2147483000.0}) {
+        add(cases, attrs,
+            {y, {{3, 3}, names(4, blank, padding), type}, absent(), places});
+      }
     }
   }
   const auto of = [](std::int64_t samples, std::int64_t steps,
                      std::int64_t classes, std::int64_t labels) {
     return std::vector{
         scores({samples, steps, classes}),
-        CaseInput{
-            {samples, labels}, names(classes, 0, false), DataType::Int32}};
+        CaseInput{{samples, labels}, names(classes, 0), DataType::Int32}};
   };
   add(cases, {}, of(1, 1, 2, 1));
   add(cases, {}, of(2, 3, 2, 2));

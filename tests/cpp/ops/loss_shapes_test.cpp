@@ -216,6 +216,8 @@ TEST_F(Loss, WeightsOfClassLossesAreOnePerSampleAndPosition) {
     EXPECT_TRUE(
         contains(shape_error(unreduced(type), {image, image, {8, 10, 1, 1}}),
                  {"weights do not broadcast", "expected (8, 4, 5)"}));
+    EXPECT_TRUE(contains(shape_error(unreduced(type), {image, image, {10}}),
+                         {"weights do not broadcast", "class_weights"}));
   }
 }
 

@@ -103,6 +103,18 @@ def test_ctc(reduction: str, seed: int) -> None:
     expect_equal(run.ours(reduction_type=reduction, pads=True, **options), expected)
 
 
+@pytest.mark.parametrize("padding", [-1, -100, 7, 99, 0, 2**31 - 1])
+def test_what_is_behind_the_labels_is_not_looked_at(padding: int) -> None:
+    """Neither does PyTorch."""
+    run = Run(12, 6, 24, 7, 5, blank=0)
+    for n, count in enumerate(run.label_lengths):
+        run.labels[n, count:] = padding
+    options: dict[str, Any] = {"zero_infinity": True}
+    expect_equal(
+        run.ours(reduction_type="sum", **options), run.theirs("sum", **options)
+    )
+
+
 def test_long_sequences_keep_their_digits() -> None:
     """Of two sums whose logarithms differ by a thousand."""
     run = Run(7, 3, 2000, 40, 300, blank=0)
@@ -142,5 +154,6 @@ def test_without_an_alignment() -> None:
 def test_labels_are_checked() -> None:
     run = Run(11, 3, 8, 5, 3, blank=0)
     run.labels[1, 2] = 5
+    run.label_lengths[1] = 3
     with pytest.raises(tg.InvalidArgument, match="0 to 4, or -1"):
         run.ours()
