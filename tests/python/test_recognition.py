@@ -94,8 +94,11 @@ class Written:
         )
         inner = self.binary("add", x, self.scaled(cube, 0.044715))
         scaled = self.scaled(inner, math.sqrt(2 / math.pi))
-        tanh = self.ops.activation(scaled, type="tanh", a=1.0, b=1.0)
-        gate = self.binary("add", tanh, self.number(1))
+        function = self.either(
+            lambda: self.ops.activation(scaled, type="tanh", a=1.0, b=1.0),
+            lambda: self.ops.unary(self.scaled(x, math.sqrt(0.5)), operation="erf"),
+        )
+        gate = self.binary("add", function, self.number(1))
         return self.either(
             lambda: self.binary("multiply", self.scaled(x, 0.5), gate),
             lambda: self.scaled(self.binary("multiply", x, gate), 0.5),

@@ -303,7 +303,7 @@ def scatter_elements(node: Node) -> Tensor:
     kinds: dict[str, ReductionTypeName] = {"none": "none", "add": "sum"}
     axis = node.axis(node.attribute("axis", 0), len(data.shape))
     positions = element_positions(node, data.shape[axis])
-    if positions.shape != updates.shape:  # see _fusion.py
+    if positions.shape != updates.shape:  # see _slices.py
         positions = expanded(node, positions, updates.shape, axis)
     wholes, other_axes, part = [], [], data
     for next_part, other in leading_parts(node, data, updates.shape, axis):

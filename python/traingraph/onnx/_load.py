@@ -18,7 +18,6 @@ from ..errors import Error
 from . import _elementwise, _families  # noqa: F401  registers the ops
 from ._branches import reads, taken
 from ._fills import fills_of
-from ._fusion import fused
 from ._host import HOST_OPS
 from ._known import KnownValues
 from ._model import Model
@@ -37,6 +36,7 @@ from ._read import (
     type_name,
 )
 from ._sized import follows
+from ._slices import with_slices
 from ._ties import untie
 from ._trainable import numbers_of
 
@@ -81,7 +81,7 @@ class Importer(KnownValues):
         self.proto = proto.graph
         self.opset = opset_of(proto)
         self.graph = Graph()
-        nodes = fused(self.proto)
+        nodes = with_slices(self.proto)
         held = initializers(self.proto) | constants_of(nodes)
         super().__init__(
             held | fills_of(nodes, held),

@@ -88,26 +88,47 @@ void multiply_by(const Rewriter& rewriter, ValueId value, Factors& factors) {
   factors.values.push_back(value);
 }
 
-/// x where `value` is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
-ValueId find_gelu_source(const Rewriter& rewriter, ValueId value) {
-  const Line line = line_of(rewriter, value);
-  if (line.of == value || line.a != 1 || line.b != 1) return kNoValue;
-  const Node* tanh = inner_activation(rewriter, line.of, ActivationType::Tanh);
-  if (!tanh || !has_parameters(*tanh, 1, 1)) return kNoValue;
-  const Line scaled = line_of(rewriter, tanh->inputs[0]);
+/// What x * (1 + f(x)) / 2 is, where `gate` is 1 + f(x).
+struct Gelu {
+  ActivationType type{};
+  ValueId source = kNoValue;
+};
+
+/// x where `value` is sqrt(2 / pi) * (x + 0.044715 * x^3).
+ValueId find_cubic_source(const Rewriter& rewriter, ValueId value) {
+  const Line scaled = line_of(rewriter, value);
   const double scale = std::sqrt(2 / std::numbers::pi);
   if (!is_near(scaled.a, scale) || scaled.b != 0) return kNoValue;
   const Node* sum = rewriter.inner(scaled.of, OpKind::Binary);
-  if (!sum) return kNoValue;
-  const bool adds =
-      attrs_of<ArithmeticAttrs>(*sum).operation == ArithmeticOperation::Add;
-  for (int k = 0; k < 2 && adds; ++k) {
+  if (!sum ||
+      attrs_of<ArithmeticAttrs>(*sum).operation != ArithmeticOperation::Add) {
+    return kNoValue;
+  }
+  for (int k = 0; k < 2; ++k) {
     const ValueId x = sum->inputs[k];
     Factors cubic;
     multiply_by(rewriter, sum->inputs[1 - k], cubic);
     if (cubic.are(0.044715, {x, x, x})) return x;
   }
   return kNoValue;
+}
+
+Gelu find_gelu(const Rewriter& rewriter, ValueId gate) {
+  const Line line = line_of(rewriter, gate);
+  if (line.of == gate || line.a != 1 || line.b != 1) return {};
+  const Node* tanh = inner_activation(rewriter, line.of, ActivationType::Tanh);
+  if (tanh && has_parameters(*tanh, 1, 1)) {
+    return {ActivationType::GELUTanh,
+            find_cubic_source(rewriter, tanh->inputs[0])};
+  }
+  const Node* erf = rewriter.inner(line.of, OpKind::Unary);
+  if (!erf ||
+      attrs_of<ArithmeticAttrs>(*erf).operation != ArithmeticOperation::Erf) {
+    return {};
+  }
+  const Line scaled = line_of(rewriter, erf->inputs[0]);
+  const bool is_gelu = is_near(scaled.a, std::sqrt(0.5)) && scaled.b == 0;
+  return {ActivationType::GELU, is_gelu ? scaled.of : kNoValue};
 }
 
 ValueId append_activation(Rewriter& rewriter, ActivationType type, ValueId x) {
@@ -139,9 +160,9 @@ ValueId gelu(Rewriter& rewriter, NodeId root) {
     return kNoValue;
   }
   for (int k = 0; k < 2; ++k) {
-    const ValueId x = find_gelu_source(rewriter, factors.values[k]);
-    if (x != kNoValue && x == factors.values[1 - k]) {
-      return append_activation(rewriter, ActivationType::GELUTanh, x);
+    const Gelu found = find_gelu(rewriter, factors.values[k]);
+    if (found.source != kNoValue && found.source == factors.values[1 - k]) {
+      return append_activation(rewriter, found.type, found.source);
     }
   }
   return kNoValue;

@@ -41,6 +41,7 @@ ValueId mean_of_sum(Rewriter& rewriter, NodeId root);
 //   x * hard_sigmoid(x)                      ->  hard_swish(x)
 //   x * tanh(soft_plus(x))                   ->  mish(x)
 ValueId gated_by_itself(Rewriter& rewriter, NodeId root);
+//   x / 2 * (1 + erf(x / sqrt(2)))                           ->  gelu(x)
 //   x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))  ->  gelu_tanh(x)
 ValueId gelu(Rewriter& rewriter, NodeId root);
 

@@ -318,6 +318,29 @@ TEST_F(RecognizeLayers, GeluByTanh) {
   EXPECT_EQ(attrs<ActivationAttrs>(y).type, ActivationType::GELUTanh);
 }
 
+TEST_F(RecognizeLayers, GeluByErf) {
+  for (int order = 0; order < 2; ++order) {
+    const ValueId x = input({2, 4});
+    const ValueId erf =
+        unary(ArithmeticOperation::Erf,
+              binary(ArithmeticOperation::Divide, x, number(1.4142135f)));
+    const ValueId gate = add(number(1), erf);
+    const ValueId y = order == 0 ? multiply(multiply(x, number(0.5f)), gate)
+                                 : multiply(number(0.5f), multiply(gate, x));
+    EXPECT_EQ(ops({y}), (Names{"activation"}));
+    EXPECT_EQ(attrs<ActivationAttrs>(y).type, ActivationType::GELU);
+  }
+}
+
+TEST_F(RecognizeLayers, GeluOfAnotherStays) {
+  const ValueId x = input({2, 4}), z = input({2, 4});
+  const ValueId erf =
+      unary(ArithmeticOperation::Erf,
+            binary(ArithmeticOperation::Divide, x, number(1.4142135f)));
+  const ValueId y = multiply(multiply(z, number(0.5f)), add(erf, number(1)));
+  EXPECT_GT(ops({y}).size(), 2u);
+}
+
 TEST_F(RecognizeLayers, GeluWithOtherNumbersStays) {
   const ValueId x = input({2, 4});
   const ValueId cube = multiply(multiply(x, x), x);
