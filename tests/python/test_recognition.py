@@ -88,21 +88,24 @@ class Written:
         return self.binary("multiply", x, gate)
 
     def gelu(self, x: tg.Tensor) -> tg.Tensor:
-        cube = self.either(
-            lambda: self.ops.binary(x, self.number(3), operation="pow"),
-            lambda: self.binary("multiply", self.binary("multiply", x, x), x),
-        )
-        inner = self.binary("add", x, self.scaled(cube, 0.044715))
-        scaled = self.scaled(inner, math.sqrt(2 / math.pi))
         function = self.either(
-            lambda: self.ops.activation(scaled, type="tanh", a=1.0, b=1.0),
             lambda: self.ops.unary(self.scaled(x, math.sqrt(0.5)), operation="erf"),
+            lambda: self.tanh_of_cubic(x),
         )
         gate = self.binary("add", function, self.number(1))
         return self.either(
             lambda: self.binary("multiply", self.scaled(x, 0.5), gate),
             lambda: self.scaled(self.binary("multiply", x, gate), 0.5),
         )
+
+    def tanh_of_cubic(self, x: tg.Tensor) -> tg.Tensor:
+        cube = self.either(
+            lambda: self.ops.binary(x, self.number(3), operation="pow"),
+            lambda: self.binary("multiply", self.binary("multiply", x, x), x),
+        )
+        inner = self.binary("add", x, self.scaled(cube, 0.044715))
+        scaled = self.scaled(inner, math.sqrt(2 / math.pi))
+        return self.ops.activation(scaled, type="tanh", a=1.0, b=1.0)
 
     def layer_norm(self, x: tg.Tensor) -> tg.Tensor:
         def mean(of: tg.Tensor) -> tg.Tensor:

@@ -85,8 +85,13 @@ SCALES = frozenset(["Div", "Mul", "Pow", "Sub"])
 CHOICES = frozenset(["Where"])
 """What these alone read, one number again and again, is what a mask adds, say."""
 
-COMPARISONS = frozenset(["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"])
-"""What these alone read has no gradient."""
+STEPS = frozenset(
+    [
+        *("ArgMax", "ArgMin", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN"),
+        *("Less", "LessOrEqual", "NonZero", "Shape", "Size"),
+    ]
+)
+"""What these read has no gradient."""
 
 QUANTIZATION = frozenset(["DequantizeLinear", "QuantizeLinear"])
 """What these read beside their source are steps and zero points."""
@@ -105,15 +110,27 @@ def numbers_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
                 is_step = index > 0 and node.op_type in QUANTIZATION
                 op = "a step" if is_step else node.op_type
                 readers.setdefault(name, set()).add(op)
+    differentiated = with_gradients(nodes)
     return {
         name
         for name, ops in readers.items()
         if (values[name].size == 1 and ops <= SCALES)
         or (ops <= CHOICES and is_fill(values[name]))
         or (ops <= {"Add"} and is_mask(values[name]))
-        or ops <= COMPARISONS
         or ops == {"a step"}
+        or name not in differentiated
     } | fills_of_groups(nodes, values)
+
+
+def with_gradients(nodes: Sequence[Any]) -> set[str]:
+    """Names of values from which a result follows by ops that have gradients."""
+    read = {name for node in nodes for name in node.input}
+    found: set[str] = set()
+    for node in reversed(nodes):
+        is_followed = any(name in found or name not in read for name in node.output)
+        if is_followed and node.op_type not in STEPS:
+            found.update(node.input)
+    return found
 
 
 def is_mask(array: Array) -> bool:
