@@ -11,6 +11,7 @@
 #include "cpu/ops/elementwise_rows.h"
 #include "cpu/parallel.h"
 #include "cpu/primitive_threads.h"
+#include "lowering/gate.h"
 
 namespace traingraph::cpu {
 
@@ -19,6 +20,7 @@ void emit(UnitBuilder& unit, KernelFactory bind) {
 }
 
 void CpuPolicy::lower(OpKind op, UnitBuilder& unit) const {
+  if (is_gate(op, unit)) return lower_gate(unit);
   is_expression(unit) ? lower_expression(unit) : lower_function(op)(unit);
 }
 

@@ -91,7 +91,8 @@ class ExpressionSearch {
       return search_.changes_between(operand, producer, reader);
     });
     const auto num_large = std::ranges::count_if(operands, [&](ValueId value) {
-      return program_.shape(value) == shape_of(producer);
+      return program_.shape(value) == shape_of(producer) &&
+             !search_.outlives(value, reader);
     });
     return !changes && (num_large <= 1 || producer + 1 == reader);
   }

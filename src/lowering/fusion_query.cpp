@@ -82,6 +82,15 @@ std::optional<UnitBuilder> FusionQuery::join_producer(int input) {
                      unit_.draft_);
 }
 
+UnitBuilder FusionQuery::made_by(int input) const {
+  const Program& program = unit_.lowering_->program();
+  UnitBuilder maker = unit_;
+  maker.id_ = program.value(unit_.node().inputs[input]).producer;
+  maker.input_arg_.assign(maker.node().inputs.size(), -1);
+  maker.result_arg_.assign(maker.node().outputs.size(), -1);
+  return maker;
+}
+
 bool FusionQuery::outlives_unit(int result) const {
   return unit_.lowering_->is_needed_beyond(unit_.node().outputs[result],
                                            unit_.draft_->unit.nodes);

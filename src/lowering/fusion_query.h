@@ -47,6 +47,9 @@ class FusionQuery {
   bool computes_input(int input) const;
   /// Fuses that node (its result is then never in memory); empty: it does not.
   std::optional<UnitBuilder> join_producer(int input);
+  /// The node that made input `i`, whatever it was fused with: what it reads
+  /// may be arguments of this unit, too, which computes it again.
+  UnitBuilder made_by(int input) const;
   /// Does the host, or a node outside of this unit, read this result?
   bool outlives_unit(int result) const;
 

@@ -165,6 +165,78 @@ void FusionSearch::join_predecessors(NodeId norm) {
   if (is_legal && join(sum, relu)) fusions_.leader[sum] = norm;
 }
 
+/// The only gradient of an activation, which reads what that reads, or its
+/// result.
+NodeId FusionSearch::find_gradient(NodeId activation) const {
+  NodeId found = kNoFusion;
+  for (ValueId value :
+       {node(activation).inputs[0], node(activation).outputs[0]}) {
+    for (NodeId id : readers_[value]) {
+      const Node& reader = node(id);
+      const bool is_one = reader.op->kind == OpKind::ActivationGradient &&
+                          reader.inputs[1] == value &&
+                          reader.attrs == node(activation).attrs;
+      if (!is_one) continue;
+      if (found != kNoFusion) return kNoFusion;
+      found = id;
+    }
+  }
+  return found;
+}
+
+/// Is it the gradient of `norm` for `incoming`, and has all that `norm` read?
+bool FusionSearch::computes_again(NodeId norm_gradient, NodeId norm,
+                                  ValueId incoming) const {
+  if (norm_gradient == kNoFusion) return false;
+  const Node &gradient = node(norm_gradient), &forward = node(norm);
+  const OpKind kind = gradient.op->kind;
+  return (kind == OpKind::BatchNormGradient ||
+          kind == OpKind::SampleNormGradient) &&
+         gradient.inputs[0] == incoming &&
+         gradient.inputs[1] == forward.inputs[0] &&
+         gradient.inputs[2] == forward.inputs[1] &&
+         gradient.inputs[3] == forward.outputs[1];
+}
+
+void FusionSearch::join_activation_again(
+    NodeId norm, const std::function<bool(const ActivationAttrs&)>& accepts) {
+  const ValueId result = node(norm).outputs[0];
+  if (!is_free(norm) || is_kept_[result]) return;
+  const auto is_activation = [&](NodeId id) {
+    return node(id).op->kind == OpKind::Activation;
+  };
+  const auto& readers = readers_[result];
+  const auto activation = std::ranges::find_if(readers, is_activation);
+  if (activation == readers.end() || !is_free(*activation) ||
+      node(*activation).phase != node(norm).phase ||
+      !accepts(std::get<ActivationAttrs>(node(*activation).attrs))) {
+    return;
+  }
+  const NodeId gradient = find_gradient(*activation);
+  const bool is_legal = std::ranges::all_of(readers, [&](NodeId id) {
+    return id == *activation ||
+           (id == gradient && node(id).inputs[0] != result);
+  });
+  if (!is_legal) return;
+  NodeId next = kNoFusion;
+  if (gradient != kNoFusion && is_free(gradient)) {
+    const ValueId incoming = node(gradient).outputs[0];
+    const NodeId reader = only_reader(incoming);
+    const bool joins = computes_again(reader, norm, incoming) &&
+                       is_free(reader) &&
+                       can_run_at(gradient, reader, incoming);
+    if (joins && join(gradient, reader)) next = reader;
+  }
+  if (next != kNoFusion) fusions_.leader[gradient] = next;
+  if (next != kNoFusion || readers.size() == 1) join(norm, *activation);
+}
+
+bool FusionSearch::outlives(ValueId value, NodeId id) const {
+  return is_kept_[value] || program_.value(value).role != Role::Result ||
+         std::ranges::any_of(readers_[value],
+                             [&](NodeId reader) { return reader > id; });
+}
+
 bool FusionSearch::changes_between(ValueId value, NodeId first,
                                    NodeId last) const {
   return std::ranges::any_of(readers_[value], [&](NodeId id) {
@@ -176,6 +248,14 @@ bool FusionSearch::changes_between(ValueId value, NodeId first,
     }
     return false;
   });
+}
+
+void FusionSearch::join_all(std::vector<NodeId> nodes) {
+  std::ranges::sort(nodes);
+  for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
+    join(nodes[i], nodes[i + 1]);
+    fusions_.leader[nodes[i]] = nodes.back();
+  }
 }
 
 bool FusionSearch::join_producer(ValueId value, NodeId reader) {

@@ -37,11 +37,20 @@
 // reading g1 and g2 twice. A unit runs at the position of its first node, so
 // all that its nodes read must exist there: r must be computed before norm.
 //
+// The gradient of a normalization reads x and its statistics, from which it can
+// compute the result again. So an activation behind it needs no result in
+// memory for its own gradient, which the norm's computes along with it:
+//
+//   before: n = norm(x); y = silu(n); ...; gn = silu_gradient(gy, n)
+//           dx = norm_gradient(gn, x)
+//   after:  y = norm+silu(x); ...; dx = silu_gradient+norm_gradient(gy, x)
+//
 // Other nodes are computed by the node that reads them, at its position:
 // element-wise ones (expression.h), and gradients that join their update
 // (compiler/joined_gradients.h).
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "graph/program.h"
@@ -67,6 +76,10 @@ class FusionSearch {
                const std::vector<bool>& is_kept);
 
   const Program& program() const { return program_; }
+  const std::vector<NodeId>& readers(ValueId value) const {
+    return readers_[value];
+  }
+  bool is_kept(ValueId value) const { return is_kept_[value]; }
 
   /// The activation behind a product; false: there is none.
   bool join_activation(NodeId product);
@@ -82,6 +95,14 @@ class FusionSearch {
   /// Before the gradient of one: ReLU's gradient, and a sum before that. The
   /// norm's gradient leads.
   void join_predecessors(NodeId norm);
+  /// Behind a normalization that is not fused yet: an activation that `accepts`
+  /// takes; and before the norm's gradient, which leads, the activation's.
+  void join_activation_again(
+      NodeId norm, const std::function<bool(const ActivationAttrs&)>& accepts);
+
+  /// Fuses all of these, of one phase, at the position of the first; the last
+  /// one leads.
+  void join_all(std::vector<NodeId> nodes);
 
   /// Has `reader` compute the node of `value` on its way; false: that is not
   /// legal, as where others read it.
@@ -90,6 +111,8 @@ class FusionSearch {
   bool is_free(NodeId id) const {
     return !is_taken_[id] && fusions_.next[id] < 0 && fusions_.reader[id] < 0;
   }
+  /// Is it in memory at node `id` and later, whoever else reads it?
+  bool outlives(ValueId value, NodeId id) const;
   /// Does a node between the two, without them, change this variable?
   bool changes_between(ValueId value, NodeId first, NodeId last) const;
 
@@ -101,6 +124,9 @@ class FusionSearch {
   NodeId only_reader(ValueId value) const;
   NodeId free_producer(ValueId value) const;
   NodeId find_activation(ValueId value) const;
+  NodeId find_gradient(NodeId activation) const;
+  bool computes_again(NodeId norm_gradient, NodeId norm,
+                      ValueId incoming) const;
   NodeId find_cast(NodeId id) const;
   bool is_relu(NodeId id, OpKind kind) const;
   bool is_sum_of_equals(NodeId id) const;

@@ -49,6 +49,21 @@ std::int64_t channels_of_block(const Layout& layout) {
              : 0;
 }
 
+/// The layout of `like`, if convolutions choose it, for (N, C, W) or (N, C, H,
+/// W); or empty.
+Layout of_channels(const Layout& like, const TensorDescriptor& desc) {
+  const auto is_image = [](int rank) { return rank == 3 || rank == 4; };
+  if (!is_image(like.rank()) || !is_image(desc.shape.rank())) return {};
+  const Layout::Sizes sizes = to_sizes(desc.shape);
+  if (has_channels_last(like)) {
+    return Layout::channels_last(sizes, desc.data_type);
+  }
+  const std::int64_t block = channels_of_block(like);
+  const bool is_known = block == 8 || block == 16;
+  return is_known ? Layout::channel_blocks(sizes, block, desc.data_type)
+                  : Layout();
+}
+
 }  // namespace
 
 Layout::Layout(Fields fields)
@@ -130,17 +145,19 @@ const Layout& PlainLayouts::of(const TensorDescriptor& tensor) {
 }
 
 Layout layout_like(const Layout& like, const TensorDescriptor& desc) {
-  if (like.rank() == 4 && desc.shape.rank() == 4) {
-    const Layout::Sizes sizes = to_sizes(desc.shape);
-    if (has_channels_last(like)) {
-      return Layout::channels_last(sizes, desc.data_type);
-    }
-    const std::int64_t block = channels_of_block(like);
-    if (block == 8 || block == 16) {
-      return Layout::channel_blocks(sizes, block, desc.data_type);
-    }
-  }
-  return Layout::plain(desc.shape, desc.data_type);
+  Layout found;
+  if (like.rank() == desc.shape.rank()) found = of_channels(like, desc);
+  return found.empty() ? Layout::plain(desc.shape, desc.data_type) : found;
+}
+
+Layout reshaped(const Layout& layout, const TensorDescriptor& desc) {
+  const Layout::Sizes sizes = to_sizes(desc.shape);
+  if (layout.sizes() == sizes) return layout;
+  if (is_plain(layout)) return Layout::plain(desc.shape, desc.data_type);
+  const bool keeps_channels = layout.rank() > 1 && sizes.size() > 1 &&
+                              layout.sizes()[0] == sizes[0] &&
+                              layout.sizes()[1] == sizes[1];
+  return keeps_channels ? of_channels(layout, desc) : Layout();
 }
 
 bool same_layout(const Layout& a, const Layout& b) {

@@ -86,9 +86,14 @@ class PlainLayouts {
   std::map<TensorDescriptor, Layout, Less> layouts_;
 };
 
-/// The layout of `like` (one that convolutions choose) for another shape; the
-/// plain one when it is none of those.
+/// The layout of `like` (one that convolutions choose) for another shape of as
+/// many axes; the plain one when it is none of those.
 Layout layout_like(const Layout& like, const TensorDescriptor& desc);
+/// The same bytes seen as `desc`, with as many elements in the same order of
+/// rows: plain ones as plain, and those that convolutions choose where samples
+/// and channels stay the first two axes, whatever becomes of the others. Empty
+/// where no layout says it.
+Layout reshaped(const Layout& layout, const TensorDescriptor& desc);
 
 /// Do both place every element at the same offset? Strides of axes with one
 /// element do not count.

@@ -139,6 +139,10 @@ std::string Lowering::layout_text(ValueId value, const Layout& layout) const {
 }
 
 Layout Lowering::layout(ValueId value) {
+  if (const ValueId viewed = states_[value].view_of; viewed != kNoValue) {
+    const Layout seen = reshaped(layout(viewed), program_.desc(value));
+    return seen.empty() ? plain(value) : seen;
+  }
   const Layout& produced = states_[value].produced;
   return has_sizes_of(produced, plain(value)) ? produced : plain(value);
 }
@@ -163,8 +167,12 @@ StorageId Lowering::in_layout(ValueId value, const Layout& layout,
                               NodeId user) {
   const Phase phase = program_.node(user).phase;
   if (const Copy* copy = find(value, layout, phase)) return copy->storage;
+  const StorageId viewed = in_layout_of_viewed(value, layout, user);
+  if (viewed >= 0) return viewed;
   const State& state = states_[value];
-  if (state.copies.empty() && state.cast_from == kNoValue) {
+  const bool has_source =
+      state.cast_from != kNoValue || state.view_of != kNoValue;
+  if (state.copies.empty() && !has_source) {
     throw InternalError(ErrorInfo{.op = program_.node(user).op->name,
                                   .node = program_.node(user).name,
                                   .what = "input was not lowered",
@@ -176,8 +184,23 @@ StorageId Lowering::in_layout(ValueId value, const Layout& layout,
   return to.storage;
 }
 
+StorageId Lowering::in_layout_of_viewed(ValueId value, const Layout& layout,
+                                        NodeId user) {
+  const ValueId viewed = states_[value].view_of;
+  if (viewed == kNoValue) return -1;
+  const Layout seen = reshaped(layout, program_.desc(viewed));
+  if (seen.empty()) return -1;
+  const StorageId storage = in_layout(viewed, seen, user);
+  if (is_plain(layout)) lowered_.storage_of[value] = storage;
+  return storage;
+}
+
 Lowering::Copy Lowering::source_of(ValueId value, const Layout& layout,
                                    NodeId user) {
+  if (states_[value].view_of != kNoValue) {
+    const Phase phase = program_.node(user).phase;
+    return {plain(value), in_layout(value, plain(value), user), 0, phase};
+  }
   const ValueId source = states_[value].cast_from;
   if (source != kNoValue) return states_[source].copies.front();
   // Layouts of different axes (grouped weights) meet in plain layout only.
@@ -292,6 +315,22 @@ void Lowering::add_alias(ValueId value, StorageId storage, Phase phase) {
   state.produced = plain(value);
   state.copies.push_back({state.produced, storage, 0, phase});
   lowered_.storage_of[value] = storage;
+}
+
+bool Lowering::add_view(ValueId value, ValueId source) {
+  const auto changes = [&](const Copy& copy) {
+    return is_mutated(copy.storage);
+  };
+  const auto is_late = [&](NodeId id) {
+    return program_.node(id).phase == Phase::Update;
+  };
+  if (is_mutated_[value] || is_mutated_[source] ||
+      std::ranges::any_of(states_[source].copies, changes) ||
+      std::ranges::any_of(readers_[value], is_late)) {
+    return false;
+  }
+  states_[value].view_of = source;
+  return true;
 }
 
 bool Lowering::is_persistent(StorageId storage) const {

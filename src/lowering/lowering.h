@@ -6,7 +6,9 @@
 // Invariants: the plain storage of a variable always holds its newest contents
 // (kernels mutate it in place); copies in other layouts carry the version they
 // were made from and are not used after a mutation. A copy is used only by
-// nodes of its phase or later ones, so that each phase can run by itself.
+// nodes of its phase or later ones, so that each phase can run by itself. A
+// view of a value (a reshape) has the copies of that value, seen with another
+// shape: none is made for it alone that the value could have, too.
 #pragma once
 
 #include <any>
@@ -75,6 +77,10 @@ class Lowering {
     return shared_[std::move(key)];
   }
   void add_alias(ValueId value, StorageId storage, Phase phase);
+  /// `value` is `source` seen with another shape, in whatever layout that is.
+  /// False where one of them changes, or an update reads the value: that takes
+  /// a storage as it is in its own phase.
+  bool add_view(ValueId value, ValueId source);
   void add_unit(Unit unit) { lowered_.units.push_back(std::move(unit)); }
   void bump_version(ValueId value) { ++states_[value].version; }
 
@@ -95,12 +101,16 @@ class Lowering {
     std::vector<Copy> copies;
     int version = 0;
     ValueId cast_from = kNoValue;  // deferred: there may be no copy yet
+    ValueId view_of = kNoValue;    // whose copies it sees
   };
 
   const Copy* find(ValueId value, const Layout& layout, Phase phase) const;
   bool is_current(ValueId value, const Copy& copy) const;
   /// What a new copy in `layout` is made from.
   Copy source_of(ValueId value, const Layout& layout, NodeId user);
+  /// That of the value which `value` is a view of; -1: it has no such layout.
+  StorageId in_layout_of_viewed(ValueId value, const Layout& layout,
+                                NodeId user);
   const Copy& add_copy(ValueId value, const Layout& layout, Phase phase);
   void reorder(ValueId value, const Copy& from, const Copy& to, NodeId user);
 

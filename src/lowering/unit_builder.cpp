@@ -101,8 +101,10 @@ int UnitBuilder::read(int input) {
 }
 
 int UnitBuilder::read(int input, const Layout& layout) {
+  // Reorders are of the unit's phase, whichever of its nodes reads.
+  const NodeId user = draft_->unit.nodes.front();
   return input_arg_[input] =
-             add_read(lowering_->in_layout(input_value(input), layout, id_));
+             add_read(lowering_->in_layout(input_value(input), layout, user));
 }
 
 int UnitBuilder::mutate(int input) {
@@ -173,6 +175,7 @@ bool UnitBuilder::share_storage(int arg, int other_arg) const {
 
 void UnitBuilder::alias(int result, int input) {
   const ValueId source = input_value(input);
+  if (lowering_->add_view(result_value(result), source)) return;
   const StorageId storage =
       lowering_->in_layout(source, lowering_->plain(source), id_);
   if (!lowering_->is_mutated(storage)) {

@@ -74,8 +74,8 @@ class UnitBuilder {
   void may_overwrite(int output_arg, int input_arg);
   /// Are two arguments the same memory?
   bool share_storage(int arg, int other_arg) const;
-  /// Result `r` is input `i` seen with another shape; no unit is emitted. The
-  /// input is brought to plain layout first.
+  /// Result `r` is input `i` seen with another shape, in whatever layout that
+  /// is; no unit is emitted.
   void alias(int result, int input);
 
   /// What nodes of this op and key have in common: make() of the first one.

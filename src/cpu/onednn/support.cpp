@@ -52,8 +52,10 @@ bool same_desc(const void* a, const void* b) {
 memory::desc blocked_desc(const Layout& layout) {
   using tag = memory::format_tag;
   const bool is_wide = layout.blocks()[0].size == 16;
-  return {layout.sizes(), to_dnnl(layout.data_type()),
-          is_wide ? tag::nChw16c : tag::nChw8c};
+  const auto format = layout.rank() == 3
+                          ? (is_wide ? tag::nCw16c : tag::nCw8c)
+                          : (is_wide ? tag::nChw16c : tag::nChw8c);
+  return {layout.sizes(), to_dnnl(layout.data_type()), format};
 }
 
 }  // namespace

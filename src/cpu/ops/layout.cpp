@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/engine/reorder.h"
+#include "cpu/ops/layout_parts.h"
 #include "cpu/parallel.h"
 #include "cpu/strided_copy.h"
 
@@ -60,15 +61,14 @@ WindowCopy scatter(const Shape& whole, const Shape& start, const Shape& stride,
           0, offset_of(start, strides) * bytes};
 }
 
-/// Start of the part at `position` along `axis`.
-Shape start_at(int rank, std::int64_t axis, std::int64_t position) {
-  Shape start = Shape::filled(rank, 0);
-  start[axis] = position;
-  return start;
+/// Where the part at `position` along `axis` begins.
+Shape start_at(const Layout& layout, std::int64_t axis, std::int64_t position) {
+  Shape start = Shape::filled(layout.rank(), 0);
+  start[static_cast<int>(axis)] = position;
+  return memory_start(layout, start);
 }
 
-void emit_copy(UnitBuilder& unit, const WindowCopy& copy) {
-  const int x = unit.read(0), y = unit.write(0);
+void emit_copy(UnitBuilder& unit, const WindowCopy& copy, int x, int y) {
   emit(unit, [=](BindContext& at) -> BoundKernel {
     return [=, x = at[x], y = at[y]] { copy(x, y); };
   });
@@ -105,9 +105,10 @@ void lower_transpose(UnitBuilder& unit) {
   const Shape strides = permuted(element_strides(source.shape), axes);
   const std::size_t element_bytes = size_of(source.data_type);
   if (element_bytes != 1 && element_bytes != 4) {
-    return emit_copy(unit, {StridedCopy(target, strides,
-                                        element_strides(target), element_bytes),
-                            0, 0});
+    const StridedCopy copy(target, strides, element_strides(target),
+                           element_bytes);
+    const int x = unit.read(0), y = unit.write(0);
+    return emit_copy(unit, {copy, 0, 0}, x, y);
   }
   // Engines move elements of 1 and 4 bytes without looking at them.
   const DataType type =
@@ -126,16 +127,24 @@ void lower_concatenate(UnitBuilder& unit) {
   const std::int64_t axis = unit.attrs<AxisAttrs>().axis;
   const std::size_t element_bytes = size_of(whole.data_type);
   const int num_parts = static_cast<int>(unit.node().inputs.size());
+  std::vector<TensorDescriptor> parts;
+  Layout layout = unit.plain(whole);
+  for (int i = 0; i < num_parts; ++i) {
+    parts.push_back(unit.input_desc(i));
+    if (is_plain(layout)) layout = layout_like(unit.layout(i), whole);
+  }
+  layout = layout_of_whole(layout, whole, parts);
   std::vector<WindowCopy> copies;
   std::int64_t position = 0;
   for (int i = 0; i < num_parts; ++i) {
-    const Shape& part = unit.input_shape(i);
-    unit.read(i);
-    copies.push_back(scatter(whole.shape, start_at(part.rank(), axis, position),
-                             {}, part, element_bytes));
-    position += part[axis];
+    const Layout part = layout_like(layout, parts[i]);
+    unit.read(i, part);
+    copies.push_back(scatter(memory_sizes(layout),
+                             start_at(layout, axis, position), {},
+                             memory_sizes(part), element_bytes));
+    position += parts[i].shape[static_cast<int>(axis)];
   }
-  const int y = unit.write(0);
+  const int y = unit.write(0, layout);
   emit(unit, [=](BindContext& at) -> BoundKernel {
     // Inputs are the first arguments.
     std::vector<const std::byte*> parts;
@@ -150,16 +159,22 @@ void lower_split(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<SplitAttrs>();
   const TensorDescriptor& whole = unit.input_desc(0);
   const std::int64_t axis = attrs.axis;
-  const int x = unit.read(0);
+  std::vector<TensorDescriptor> parts;
+  for (int r = 0; r < attrs.lengths.rank(); ++r) {
+    parts.push_back(unit.result_desc(r));
+  }
+  const Layout layout = layout_of_whole(unit.layout(0), whole, parts);
+  const int x = unit.read(0, layout);
   std::vector<WindowCopy> copies;
   std::vector<int> targets;
   std::int64_t position = 0;
   for (int r = 0; r < attrs.lengths.rank(); ++r) {
     if (unit.is_used(r)) {
-      copies.push_back(gather(whole.shape,
-                              start_at(whole.shape.rank(), axis, position), {},
-                              unit.result_shape(r), size_of(whole.data_type)));
-      targets.push_back(unit.write(r));
+      const Layout part = layout_like(layout, parts[r]);
+      copies.push_back(gather(memory_sizes(layout),
+                              start_at(layout, axis, position), {},
+                              memory_sizes(part), size_of(whole.data_type)));
+      targets.push_back(unit.write(r, part));
     }
     position += attrs.lengths[r];
   }
@@ -172,22 +187,54 @@ void lower_split(UnitBuilder& unit) {
   });
 }
 
+namespace {
+
+/// The layout of a tensor of which a window is read or written: that of `like`,
+/// if blocks of channels are whole in it.
+template <class Attrs>
+Layout layout_around(const Layout& like, const TensorDescriptor& whole,
+                     const TensorDescriptor& window, const Attrs& attrs) {
+  const Layout layout = layout_of_whole(like, whole, {window});
+  const std::int64_t block = block_of(layout);
+  const bool cuts_blocks =
+      block > 1 && (attrs.start[1] % block != 0 ||
+                    (!attrs.stride.empty() && attrs.stride[1] != 1));
+  return cuts_blocks ? Layout::plain(whole.shape, whole.data_type) : layout;
+}
+
+Shape memory_stride(const Layout& layout, const Shape& stride) {
+  return stride.empty() ? stride : in_memory_order(layout, stride, 1);
+}
+
+}  // namespace
+
 void lower_slice(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<SliceAttrs>();
-  const TensorDescriptor& whole = unit.input_desc(0);
-  emit_copy(unit, gather(whole.shape, attrs.start, attrs.stride,
-                         unit.result_shape(0), size_of(whole.data_type)));
+  const TensorDescriptor &whole = unit.input_desc(0),
+                         &window = unit.result_desc(0);
+  const Layout from = layout_around(unit.layout(0), whole, window, attrs);
+  const Layout to = layout_like(from, window);
+  const WindowCopy copy =
+      gather(memory_sizes(from), memory_start(from, attrs.start),
+             memory_stride(from, attrs.stride), memory_sizes(to),
+             size_of(whole.data_type));
+  const int x = unit.read(0, from), y = unit.write(0, to);
+  emit_copy(unit, copy, x, y);
 }
 
 void lower_slice_gradient(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<SliceGradientAttrs>();
-  const TensorDescriptor& whole = unit.result_desc(0);
+  const TensorDescriptor &whole = unit.result_desc(0),
+                         &window = unit.input_desc(0);
+  const Layout to = layout_around(unit.layout(0), whole, window, attrs);
+  const Layout from = layout_like(to, window);
   const WindowCopy copy =
-      scatter(whole.shape, attrs.start, attrs.stride, unit.input_shape(0),
+      scatter(memory_sizes(to), memory_start(to, attrs.start),
+              memory_stride(to, attrs.stride), memory_sizes(from),
               size_of(whole.data_type));
-  const int gradient = unit.read(0), dx = unit.write(0);
+  const int gradient = unit.read(0, from), dx = unit.write(0, to);
   emit(unit,
-       [=, bytes = static_cast<std::int64_t>(whole.size_bytes())](
+       [=, bytes = static_cast<std::int64_t>(to.bytes())](
            BindContext& at) -> BoundKernel {
          return [=, gradient = at[gradient], dx = at[dx]] {
            parallel_for(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Batch normalisation, in whatever layout the data has, along with the residual
-// sum and the ReLU behind them (lowering/fusion_search.h). oneDNN's
+// sum and the activation behind them (lowering/fusion_search.h). oneDNN's
 // primitives lose digits where there are many samples per channel, and their
 // ReLU makes 0 of NaN.
 #include <optional>
 
+#include "cpu/ops/norm_affine.h"
 #include "cpu/ops/norm_kernels.h"
-#include "cpu/ops/norm_loops.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -36,8 +36,7 @@ Epilogue join_epilogue(UnitBuilder& norm, const Layout& layout) {
 /// Arguments of the forward, -1: none; and the activation behind it.
 struct ForwardArgs {
   int x, gamma, beta, residual, y, coefficients;
-  bool has_relu;
-  float negative_slope;
+  std::optional<ActivationAttrs> activation;
 };
 
 ForwardArgs add_forward_args(UnitBuilder& unit, const NormLayout& data) {
@@ -52,8 +51,7 @@ ForwardArgs add_forward_args(UnitBuilder& unit, const NormLayout& data) {
   if (args.residual >= 0) unit.may_overwrite(args.y, args.residual);
   args.coefficients =
       unit.scratch(3 * data.plan.num_channels() * sizeof(float));
-  args.has_relu = epilogue.activation.has_value();
-  if (args.has_relu) args.negative_slope = epilogue.activation->a;
+  args.activation = epilogue.activation;
   return args;
 }
 
@@ -61,14 +59,11 @@ template <class T>
 Affine<T> bind_affine(const ForwardArgs& args, const NormPlan& plan,
                       BindContext& at) {
   Affine<T> affine;
-  affine.has_relu = args.has_relu;
-  affine.negative_slope = args.negative_slope;
-  affine.x = typed<T>(at[args.x]);
+  if (args.activation) affine.activate(*args.activation);
+  affine.bind(typed<T>(at[args.x]), floats(at[args.coefficients]),
+              plan.num_channels());
   affine.residual = typed_or_null<T>(at, args.residual);
   affine.y = typed<T>(at[args.y]);
-  affine.center = floats(at[args.coefficients]);
-  affine.scale = affine.center + plan.num_channels();
-  affine.shift = affine.scale + plan.num_channels();
   return affine;
 }
 

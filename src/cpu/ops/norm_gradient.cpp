@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The gradient of batch normalisation, or its sums alone, along with the
-// gradients of the ReLU behind it and a sum of two gradients that arrive there
-// (lowering/fusion_search.h).
+// gradients of the activation behind it and a sum of two gradients that arrive
+// there (lowering/fusion_search.h).
 #include <cmath>
 #include <optional>
 
@@ -13,42 +13,51 @@ namespace {
 
 /// The nodes of the unit: the last one is the norm's gradient.
 struct Chain {
-  std::optional<UnitBuilder> sum, relu;
+  std::optional<UnitBuilder> sum, activation;
   UnitBuilder norm;
+
+  /// Is it an activation whose gradient reads what the norm computes again?
+  bool computes_again() const { return activation && !has_relu(); }
+  bool has_relu() const {
+    return activation &&
+           activation->attrs<ActivationAttrs>().type == ActivationType::ReLU;
+  }
 };
 
 Chain join_chain(const UnitBuilder& head) {
-  Chain chain{.sum = {}, .relu = {}, .norm = head};
+  Chain chain{.sum = {}, .activation = {}, .norm = head};
   while (auto next = chain.norm.fusion().join_next()) {
     const bool is_sum = chain.norm.node().op->kind == OpKind::Binary;
-    (is_sum ? chain.sum : chain.relu) = chain.norm;
+    (is_sum ? chain.sum : chain.activation) = chain.norm;
     chain.norm = *next;
   }
   return chain;
 }
 
 enum { kGradient, kX, kGamma, kMean, kVariance };
+constexpr int kBeta = 2;  // of the norm
 
 /// Arguments; -1: none.
 struct Args {
   int gradient = -1, more = -1, activated = -1, kept = -1;
   int x = -1, gamma = -1, mean = -1, variance = -1;
+  int beta = -1, again = -1;  // where the norm is computed again
   int dx = -1, dgamma = -1, dbeta = -1;
   int center = -1, coefficients = -1, totals = -1;
 };
 
 bool keeps_incoming(Chain& chain) {
-  return chain.relu && chain.relu->fusion().outlives_unit(0);
+  return chain.activation && chain.activation->fusion().outlives_unit(0);
 }
 
 /// What arrives at the norm.
 void add_incoming(Chain& chain, const Layout& layout, Args& args) {
-  UnitBuilder& first = chain.sum    ? *chain.sum
-                       : chain.relu ? *chain.relu
-                                    : chain.norm;
+  UnitBuilder& first = chain.sum          ? *chain.sum
+                       : chain.activation ? *chain.activation
+                                          : chain.norm;
   args.gradient = first.read(0, layout);
   args.more = chain.sum ? chain.sum->read(1, layout) : -1;
-  args.activated = chain.relu ? chain.relu->read(1, layout) : -1;
+  args.activated = chain.has_relu() ? chain.activation->read(1, layout) : -1;
 }
 
 /// Each result may overwrite an incoming gradient, which is not read again.
@@ -66,7 +75,7 @@ void add_source(UnitBuilder& norm, const NormLayout& data, Args& args) {
 void add_sums(Chain& chain, const NormLayout& data, Args& args) {
   UnitBuilder& norm = chain.norm;
   if (keeps_incoming(chain)) {
-    args.kept = chain.relu->write(0, data.layout);
+    args.kept = chain.activation->write(0, data.layout);
     may_overwrite_incoming(chain, args, args.kept);
   }
   args.totals = norm.scratch(num_totals(data.plan, 3) * sizeof(double));
@@ -92,19 +101,29 @@ Args add_args(Chain& chain, const NormLayout& data) {
   args.dgamma = write_used(norm, 1);
   args.dbeta = write_used(norm, 2);
   if (!keeps_incoming(chain)) may_overwrite_incoming(chain, args, args.dx);
+  if (chain.computes_again()) {
+    UnitBuilder forward = norm.fusion().made_by(kMean);
+    args.beta = read_optional(forward, kBeta);
+    args.again = norm.scratch(3 * data.plan.num_channels() * sizeof(float));
+    if (args.kept < 0) args.kept = args.dx;
+  }
   return args;
 }
 
 template <class T>
 Backward<T> bind_backward(const Args& args, const NormPlan& plan,
-                          float negative_slope, BindContext& at) {
+                          const ActivationAttrs& activation, BindContext& at) {
   Backward<T> bound;
-  bound.in = {.gradient = typed<T>(at[args.gradient]),
-              .more = typed_or_null<T>(at, args.more),
-              .activated = typed_or_null<T>(at, args.activated),
-              .negative_slope = negative_slope,
-              .kept = typed_or_null<T>(at, args.kept)};
+  bound.in.gradient = typed<T>(at[args.gradient]);
+  bound.in.more = typed_or_null<T>(at, args.more);
+  bound.in.activated = typed_or_null<T>(at, args.activated);
+  bound.in.negative_slope = activation.a;
+  bound.in.kept = typed_or_null<T>(at, args.kept);
   bound.x = typed<T>(at[args.x]);
+  if (args.again >= 0) {
+    bound.in.times_slope = activation_gradient_row(activation);
+    bound.in.again.bind(bound.x, floats(at[args.again]), plan.num_channels());
+  }
   bound.center = floats(at[args.center]);
   if (args.dx < 0) return bound;
   const std::int64_t channels = plan.num_channels();
@@ -145,13 +164,15 @@ void finish(const NormPlan& plan, const Backward<T>& backward) {
 template <class T>
 struct Kernel {
   Kernel(const Args& args, const NormPlan& norm_plan,
-         const BatchNormAttrs& attrs, float negative_slope, BindContext& at)
+         const BatchNormAttrs& attrs, const ActivationAttrs& activation,
+         BindContext& at)
       : plan(norm_plan),
         epsilon(attrs.epsilon),
         needs_sums(attrs.training || args.dgamma >= 0 || args.dbeta >= 0 ||
                    args.kept >= 0),
-        backward(bind_backward<T>(args, norm_plan, negative_slope, at)),
+        backward(bind_backward<T>(args, norm_plan, activation, at)),
         gamma(floats_or_null(at, args.gamma)),
+        beta(floats_or_null(at, args.beta)),
         mean(floats(at[args.mean])),
         variance(floats(at[args.variance])),
         dgamma(floats_or_null(at, args.dgamma)),
@@ -162,12 +183,20 @@ struct Kernel {
 
   void run() const {
     set_centers(plan, backward, mean);
+    if (backward.in.times_slope.zip) {
+      for_each_channel(plan, [&](std::int64_t c) { compute_again(c); });
+    }
     if (needs_sums) measure(plan, backward, totals);
     for_each_channel(plan, [&](std::int64_t c) { finish_channel(c); });
     finish(plan, backward);
   }
 
  private:
+  void compute_again(std::int64_t c) const {
+    const Affine<T>& forward = backward.in.again;
+    if (c >= plan.view.channels) return forward.set_padding(c);
+    forward.set(c, mean[c], variance_of(c), epsilon, gamma, beta);
+  }
   void finish_channel(std::int64_t c) const {
     if (c >= plan.view.channels) return backward.set(c, {}, 0, 0);
     const auto n = static_cast<double>(plan.num_samples);
@@ -194,8 +223,8 @@ struct Kernel {
   float epsilon;
   bool needs_sums;
   Backward<T> backward;
-  const float *gamma, *mean, *variance;  // gamma may be null
-  float *dgamma, *dbeta;                 // may be null
+  const float *gamma, *beta, *mean, *variance;  // the first two may be null
+  float *dgamma, *dbeta;                        // may be null
   double* totals;
 };
 
@@ -203,7 +232,7 @@ struct Lowered {
   Chain& chain;
   NormLayout data;
   BatchNormAttrs attrs;
-  float negative_slope;
+  ActivationAttrs activation;
 };
 
 template <class T>
@@ -211,8 +240,8 @@ void lower_all(const Lowered& lowered) {
   const Args args = add_args(lowered.chain, lowered.data);
   emit(lowered.chain.norm,
        [args, plan = lowered.data.plan, attrs = lowered.attrs,
-        slope = lowered.negative_slope](BindContext& at) -> BoundKernel {
-         return [kernel = Kernel<T>(args, plan, attrs, slope, at)] {
+        activation = lowered.activation](BindContext& at) -> BoundKernel {
+         return [kernel = Kernel<T>(args, plan, attrs, activation, at)] {
            kernel.run();
          };
        });
@@ -231,10 +260,10 @@ void lower_sums(const Lowered& lowered) {
   args.dbeta = write_used(norm, 2);
   emit(norm,
        [=, plan = lowered.data.plan, epsilon = lowered.attrs.epsilon,
-        slope = lowered.negative_slope](BindContext& at) -> BoundKernel {
+        activation = lowered.activation](BindContext& at) -> BoundKernel {
          const std::int64_t channels = plan.view.channels;
          return
-             [=, backward = bind_backward<T>(args, plan, slope, at),
+             [=, backward = bind_backward<T>(args, plan, activation, at),
               rows = MomentRows(floats(at[moments]), channels),
               totals = typed<double>(at[args.totals]), sums = floats(at[sums]),
               dgamma = floats_or_null(at, args.dgamma),
@@ -271,7 +300,7 @@ void lower_apply(UnitBuilder& norm, const NormLayout& data) {
        [=, plan = data.plan, epsilon = norm.attrs<BatchNormAttrs>().epsilon](
            BindContext& at) -> BoundKernel {
          const std::int64_t channels = plan.view.channels;
-         auto backward = bind_backward<T>(args, plan, /*negative_slope=*/0, at);
+         auto backward = bind_backward<T>(args, plan, ActivationAttrs(), at);
          backward.is_training = true;
          return [=, gamma = floats_or_null(at, args.gamma),
                  rows = MomentRows(floats(at[moments]), channels),
@@ -296,8 +325,9 @@ Lowered describe(Chain& chain) {
   return {.chain = chain,
           .data = choose_norm_layout(chain.norm, kX),
           .attrs = chain.norm.attrs<BatchNormAttrs>(),
-          .negative_slope =
-              chain.relu ? chain.relu->attrs<ActivationAttrs>().a : 0};
+          .activation = chain.activation
+                            ? chain.activation->attrs<ActivationAttrs>()
+                            : ActivationAttrs()};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/ops/norm_loops.h"
+#include "cpu/ops/norm_affine.h"
 
 namespace traingraph::cpu {
 
@@ -39,11 +39,31 @@ struct IncomingGradient {
   const T* more = nullptr;       // may be null
   const T* activated = nullptr;  // ReLU's result; null: no ReLU
   float negative_slope = 0;
-  T* kept = nullptr;  // ReLU's gradient for other readers; may be null
+  /// What the norm computed, without its activation, of which this is the
+  /// gradient; for all but ReLU.
+  Affine<T> again = {};
+  RowFunction times_slope = {};
+  /// The activation's gradient: for other readers, and where it costs too much
+  /// to be computed twice; may be null.
+  T* kept = nullptr;
 
-  /// to[i] = element `offset + i` of what arrives behind the ReLU.
+  bool has_activation() const { return activated || times_slope.zip; }
+
+  /// to[i] = element `offset + i` of what arrives behind the activation, the
+  /// first of lane `lane`. There are no more of them than in a block.
   template <class To>
-  void compute(std::int64_t offset, std::int64_t width, To* to) const {
+  void compute(const NormPlan& plan, const Affine<T>::Lanes& lanes,
+               std::int64_t offset, std::int64_t width, std::int64_t lane,
+               To* to) const {
+    if (activated) return compute_relu(offset, width, to);
+    float z[NormPlan::kRows * NormPlan::kLanes];
+    again.normalize(plan, lanes, offset, width, lane, z);
+    multiply_slope(times_slope, gradient + offset, z, to, width);
+  }
+
+ private:
+  template <class To>
+  void compute_relu(std::int64_t offset, std::int64_t width, To* to) const {
     const T *g = gradient + offset, *y = activated + offset;
     const float slope = negative_slope;
     if (more) {
@@ -64,17 +84,19 @@ struct IncomingGradient {
 /// The rows of what arrives in a block; also leaves them in `kept`.
 template <class T>
 Rows incoming_rows(const NormPlan& plan, const NormBlock& block,
-                   const IncomingGradient<T>& in, BlockBuffer& buffer) {
-  if (!in.activated) return rows_of(plan, block, in.gradient, buffer);
+                   const IncomingGradient<T>& in,
+                   const typename Affine<T>::Lanes& lanes,
+                   BlockBuffer& buffer) {
+  if (!in.has_activation()) return rows_of(plan, block, in.gradient, buffer);
   float* to = buffer;
   plan.for_each_part(block, [&](std::int64_t offset, std::int64_t count,
                                 std::int64_t width, std::int64_t stride) {
     for (std::int64_t row = 0; row < count; ++row, offset += stride) {
       if (in.kept) {
-        in.compute(offset, width, in.kept + offset);
+        in.compute(plan, lanes, offset, width, block.lane, in.kept + offset);
         continue;
       }
-      in.compute(offset, width, to);
+      in.compute(plan, lanes, offset, width, block.lane, to);
       to += width;
     }
   });
@@ -116,9 +138,12 @@ void measure_products(const NormPlan& plan, const NormTask& task,
                       const float* center, double* totals) {
   TaskTotals<3> sums(plan, task, totals);
   const LaneValues<1> centers(plan, task.group, {center});
+  const bool is_again = in.times_slope.zip != nullptr;
+  const auto lanes =
+      is_again ? in.again.lanes(plan, task.group) : typename Affine<T>::Lanes();
   BlockBuffer g_buffer, x_buffer;
   plan.for_each_block(task, [&](const NormBlock& block) {
-    Rows g = incoming_rows(plan, block, in, g_buffer);
+    Rows g = incoming_rows(plan, block, in, lanes, g_buffer);
     Rows from = rows_of(plan, block, x, x_buffer);
     const auto add = [&](std::int64_t rows, int lanes) {
       add_products(g, from, rows, lanes, centers[0] + block.lane,

@@ -73,6 +73,9 @@ class TaskTotals {
 template <std::size_t kCount>
 class LaneValues {
  public:
+  LaneValues() = default;
+  LaneValues(const LaneValues&) = delete;  // rows may be its own
+  LaneValues& operator=(const LaneValues&) = delete;
   LaneValues(const NormPlan& plan, std::int64_t group,
              const std::array<const float*, kCount>& values) {
     const std::int64_t width = plan.view.width;
@@ -89,7 +92,7 @@ class LaneValues {
 
  private:
   float lanes_[kCount][NormPlan::kLanes];
-  std::array<const float*, kCount> rows_;
+  std::array<const float*, kCount> rows_{};
 };
 
 /// f(index of an element, lane) for all elements of a task.
@@ -279,54 +282,6 @@ inline Moments merge_moments(const NormPlan& plan, const double* totals,
         squares[i * width] + static_cast<double>(plan.count(i)) * apart * apart;
   }
   return {mean, around < 0 ? 0 : around / n};
-}
-
-/// y = act((x - center) * scale + shift + residual), by channel.
-template <class T>
-struct Affine {
-  const T *x = nullptr, *residual = nullptr;
-  float *center = nullptr, *scale = nullptr, *shift = nullptr;
-  T* y = nullptr;
-  bool has_relu = false;
-  float negative_slope = 0;
-
-  void set(std::int64_t c, double mean, double variance, float epsilon,
-           const float* gamma, const float* beta) const {
-    center[c] = static_cast<float>(mean);
-    const double factor =
-        (gamma ? gamma[c] : 1.0) / std::sqrt(variance + epsilon);
-    const double rest = mean == center[c] ? 0 : mean - center[c];
-    scale[c] = static_cast<float>(factor);
-    shift[c] = static_cast<float>((beta ? beta[c] : 0.0) - rest * factor);
-  }
-  void set_padding(std::int64_t c) const {
-    center[c] = scale[c] = shift[c] = 0;
-  }
-  void run(const NormPlan& plan, const NormTask& task) const;
-};
-
-template <class T>
-void Affine<T>::run(const NormPlan& plan, const NormTask& task) const {
-  const LaneValues<3> lanes(plan, task.group, {center, scale, shift});
-  const float *c = lanes[0], *s = lanes[1], *b = lanes[2];
-  const T *from = x, *more = residual;
-  const float slope = negative_slope;
-  T* to = y;
-  const auto run = [&](auto f) {
-    for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
-      to[i] = f((from[i] - c[l]) * s[l] + b[l], i);
-    });
-  };
-  const auto relu = [=](float value) { return leaky(value, slope); };
-  if (has_relu && more) {
-    run([=](float value, std::int64_t i) { return relu(value + more[i]); });
-  } else if (has_relu) {
-    run([=](float value, std::int64_t) { return relu(value); });
-  } else if (more) {
-    run([=](float value, std::int64_t i) { return value + more[i]; });
-  } else {
-    run([=](float value, std::int64_t) { return value; });
-  }
 }
 
 }  // namespace traingraph::cpu

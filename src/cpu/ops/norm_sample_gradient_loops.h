@@ -93,6 +93,28 @@ struct SampleElements {
   }
 };
 
+/// The gradient of the activation behind a norm, whose result it computes
+/// again.
+template <class T>
+struct ActivatedGradient {
+  SampleAffine<T> again;
+  const T* gradient = nullptr;  // of the activation's result
+  RowFunction times_slope = {};
+
+  /// Elements `begin` to `end` of a row.
+  void run(const SamplePlan& plan, std::int64_t row, const RowScale& scale,
+           std::int64_t begin, std::int64_t end, T* to) const {
+    const std::int64_t offset = row * plan.length();
+    for (; begin < end; begin += kActivatedPiece) {
+      const std::int64_t n = std::min(kActivatedPiece, end - begin);
+      float z[kActivatedPiece];
+      again.normalize(plan, row, scale, begin, begin + n, z);
+      multiply_slope(times_slope, gradient + offset + begin, z,
+                     to + offset + begin, n);
+    }
+  }
+};
+
 /// Adds up g and g * normalized by column, over rows.
 class ColumnSums {
  public:

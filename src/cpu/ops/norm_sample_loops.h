@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "cpu/float_types.h"
+#include "cpu/ops/elementwise_rows.h"
 #include "cpu/ops/norm_sample_tasks.h"
 #include "lowering/plans/norm_plan.h"
 #include "lowering/plans/norm_sample_plan.h"
@@ -135,55 +136,86 @@ struct RowScale {
     scale = static_cast<float>(inverse);
     shift = static_cast<float>(-rest * inverse);
   }
+
+  /// normalized * weight + more
+  RowScale times(float weight, float more) const {
+    RowScale result = *this;
+    result.scale = scale * weight;
+    result.shift = shift * weight + more;
+    return result;
+  }
 };
 
-/// y = normalized * gamma + beta
+/// y = act(normalized * gamma + beta)
 template <class T>
 struct SampleAffine {
   const T* x = nullptr;
   const float *gamma = nullptr, *beta = nullptr;  // these may be null
   T* y = nullptr;
+  RowFunction activation = {};  // may be none
 
   /// Elements `begin` to `end` of a row.
   void run(const SamplePlan& plan, std::int64_t row, const RowScale& scale,
            std::int64_t begin, std::int64_t end) const {
-    const std::int64_t offset = row * plan.length();
+    T* to = y + row * plan.length();
+    if (!activation.map) {
+      return normalize(plan, row, scale, begin, end, to + begin);
+    }
+    for (; begin < end; begin += kActivatedPiece) {
+      const std::int64_t n = std::min(kActivatedPiece, end - begin);
+      Upcast<T> piece(to + begin);
+      normalize(plan, row, scale, begin, begin + n, piece.floats());
+      activation(piece.floats(), nullptr, piece.floats(), n);
+      piece.store(n);
+    }
+  }
+
+  /// The same without the activation; `to` is where the first of them goes.
+  template <class To>
+  void normalize(const SamplePlan& plan, std::int64_t row,
+                 const RowScale& scale, std::int64_t begin, std::int64_t end,
+                 To* to) const {
+    const T* from = x + row * plan.length() + begin;
     if (plan.is_per_element) {
-      return by_element(scale, begin, end, x + offset, y + offset);
+      return by_element(scale, begin, end - begin, from, to);
     }
     const std::int64_t inner = plan.view.inner;
     const std::int64_t first = row % plan.view.groups * plan.view.width;
     while (begin < end) {
       const std::int64_t segment = begin / inner;
-      const std::int64_t stop = std::min(end, (segment + 1) * inner);
-      by_channel(scale, first + segment, stop - begin, x + offset + begin,
-                 y + offset + begin);
-      begin = stop;
+      const std::int64_t n = std::min(end, (segment + 1) * inner) - begin;
+      by_channel(scale, first + segment, n, from, to);
+      begin += n;
+      from += n;
+      to += n;
     }
   }
 
  private:
+  template <class To>
   void by_channel(const RowScale& row, std::int64_t channel, std::int64_t n,
-                  const T* from, T* to) const {
-    const float weight = gamma ? gamma[channel] : 1;
-    const float center = row.center, scale = row.scale * weight;
-    const float shift = row.shift * weight + (beta ? beta[channel] : 0);
+                  const T* from, To* to) const {
+    const RowScale of =
+        row.times(gamma ? gamma[channel] : 1, beta ? beta[channel] : 0);
+    const float center = of.center, scale = of.scale, shift = of.shift;
 #pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) {
       to[i] = (from[i] - center) * scale + shift;
     }
   }
 
-  void by_element(const RowScale& row, std::int64_t begin, std::int64_t end,
-                  const T* from, T* to) const {
+  template <class To>
+  void by_element(const RowScale& row, std::int64_t begin, std::int64_t n,
+                  const T* from, To* to) const {
     const float center = row.center, scale = row.scale, shift = row.shift;
     const auto run = [=](auto f) {
 #pragma omp simd
-      for (std::int64_t i = begin; i < end; ++i) {
+      for (std::int64_t i = 0; i < n; ++i) {
         to[i] = f((from[i] - center) * scale + shift, i);
       }
     };
-    const float *a = gamma, *b = beta;
+    const float *a = gamma ? gamma + begin : nullptr,
+                *b = beta ? beta + begin : nullptr;
     if (a && b) {
       run([=](float z, std::int64_t i) { return z * a[i] + b[i]; });
     } else if (a) {

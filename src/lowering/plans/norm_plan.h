@@ -23,6 +23,11 @@ struct ChannelView {
 
   /// Empty where the layout is none of those above.
   static std::optional<ChannelView> of(const Layout& layout);
+  /// Every one of `samples` with channels of its own, padding included.
+  ChannelView by_sample(std::int64_t samples) const {
+    const std::int64_t all = samples * groups;
+    return {1, all, outer * inner / samples, width, all * width};
+  }
 };
 
 /// Samples `first` to `last` of a group of channels.
@@ -70,6 +75,10 @@ class NormPlan {
   /// Calls f(offset, size) for the contiguous pieces of a task.
   template <class F>
   void for_each_segment(const NormTask& task, F&& f) const;
+  /// Calls f(offset, size, lane) for pieces of up to `most` elements: whole
+  /// rows from lane 0 on, or a part of one row.
+  template <class F>
+  void for_each_piece(const NormTask& task, std::int64_t most, F&& f) const;
 
   ChannelView view;
   std::int64_t num_samples;      // per channel
@@ -90,6 +99,22 @@ void NormPlan::for_each_segment(const NormTask& task, F&& f) const {
       count * view.width);
     first += count;
   }
+}
+
+template <class F>
+void NormPlan::for_each_piece(const NormTask& task, std::int64_t most,
+                              F&& f) const {
+  const std::int64_t width = row_width();
+  for_each_segment(task, [&](std::int64_t offset, std::int64_t size) {
+    for (std::int64_t i = 0; i < size;) {
+      const std::int64_t lane = i % width;
+      const std::int64_t whole =
+          width > most ? width - lane : most / width * width;
+      const std::int64_t count = std::min({most, whole, size - i});
+      f(offset + i, count, lane);
+      i += count;
+    }
+  });
 }
 
 template <class F>

@@ -34,7 +34,7 @@ struct SamplePlan {
   std::int64_t segments() const { return is_per_element ? 1 : view.width; }
   std::int64_t segment_length() const { return length() / segments(); }
   std::int64_t runs_per_segment() const {
-    return divide_up(segment_length(), kPiece);
+    return divide_up(segment_length(), piece);
   }
   std::int64_t runs_per_row() const { return segments() * runs_per_segment(); }
 
@@ -52,6 +52,7 @@ struct SamplePlan {
 
   SampleView view;
   bool is_per_element;
+  std::int64_t piece = kPiece;  // of a segment; more where it is not contiguous
 
  private:
   static constexpr std::int64_t kChunkRows = 32;

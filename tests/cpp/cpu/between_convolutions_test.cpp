@@ -146,6 +146,97 @@ TEST(BetweenConvolutions, BatchNormalization) {
   test.check({norm[0], test.convolved(norm[0]), back[0], back[1], back[2]});
 }
 
+TEST(BetweenConvolutions, GroupNormalization) {
+  for (const std::int64_t groups : {1, 4, 10, 20}) {
+    SCOPED_TRACE(groups);
+    Between test(20, 3, 2);  // no multiple of a block
+    Program& program = test.program;
+    const Shape channels{20};
+    const ValueId x = test.convolved_image(), g = test.input(test.image());
+    const ValueId gamma = test.variable(channels, 1);
+    const SampleNormAttrs attrs{.groups = groups, .epsilon = 1e-3f};
+    const auto norm = program.append(OpKind::SampleNorm, attrs,
+                                     {x, gamma, test.variable(channels, 1)});
+    const auto back =
+        program.append(OpKind::SampleNormGradient, attrs,
+                       {test.convolved(g), x, gamma, norm[1], norm[2]});
+    test.check({norm[0], norm[1], norm[2], test.convolved(norm[0]), back[0],
+                back[1], back[2]});
+  }
+}
+
+TEST(BetweenConvolutions, PartsOfChannels) {
+  for (const std::int64_t channels : {5, 16, 48}) {
+    for (const std::int64_t axis : {0, 1, 3}) {
+      SCOPED_TRACE(std::to_string(channels) + " " + std::to_string(axis));
+      Between test(channels, 5, 4);
+      Program& program = test.program;
+      const ValueId x = test.convolved_image();
+      const std::int64_t size = test.image()[static_cast<int>(axis)];
+      const std::int64_t first = size % 16 == 0 && size > 16 ? 16 : 1;
+      const auto parts = program.append(
+          OpKind::Split, SplitAttrs{{first, size - first}, axis}, {x});
+      const ValueId whole = program.append_one(
+          OpKind::Concatenate, AxisAttrs{axis}, {parts[1], x, parts[0]});
+      const Shape& image = test.image();
+      SliceAttrs window{{0, 0, 1, 0}, image, {1, 1, 3, 2}};
+      window.start[static_cast<int>(axis)] = first;
+      const ValueId slice = program.append_one(OpKind::Slice, window, {x});
+      const ValueId back = program.append_one(
+          OpKind::SliceGradient,
+          SliceGradientAttrs{window.start, window.end, window.stride, image},
+          {slice});
+      test.check({parts[0], parts[1], whole, slice, back});
+    }
+  }
+}
+
+/// (N, C, W) as the image of one row that convolutions take.
+struct Rows {
+  Between& test;
+
+  ValueId reshaped(ValueId x, const Shape& shape) const {
+    return test.program.append_one(OpKind::Reshape, ShapeAttrs{shape}, {x});
+  }
+  ValueId row_of(ValueId image) const {
+    const Shape& shape = test.program.shape(image);
+    return reshaped(image, {shape[0], shape[1], shape[2] * shape[3]});
+  }
+  ValueId image_of(ValueId row) const { return reshaped(row, test.image()); }
+};
+
+TEST(BetweenConvolutions, WithoutUnitAxes) {
+  for (const std::int64_t channels : {5, 16, 32}) {
+    for (const std::int64_t height : {1, 3}) {
+      SCOPED_TRACE(std::to_string(channels) + " " + std::to_string(height));
+      Between test(channels, height, 6);
+      Program& program = test.program;
+      const Rows rows{test};
+      const ValueId x = rows.row_of(test.convolved_image());
+      const ValueId relu = program.append_one(
+          OpKind::Activation, ActivationAttrs{ActivationType::SiLU}, {x});
+      const Shape of{channels};
+      const auto norm =
+          program.append(OpKind::BatchNorm, BatchNormAttrs{.epsilon = 1e-3f},
+                         {relu, test.variable(of, 1), test.variable(of, 1),
+                          test.variable(of, 1), test.variable(of, 1)});
+      const ValueId sum =
+          program.append_one(OpKind::Binary, ArithmeticAttrs{}, {norm[0], x});
+      const auto group = program.append(
+          OpKind::SampleNorm, SampleNormAttrs{.groups = channels}, {sum});
+      const ValueId last = test.convolved(rows.image_of(group[0]));
+      test.check({x, relu, norm[0], sum, group[0], last});
+      ProgramRun run(program, {last});
+      int reorders = 0;
+      for (const Unit& unit : run.lowered().units) {
+        // Images that come, what the host reads, and weights.
+        reorders += unit.is_reorder && unit.layout != "plain";
+      }
+      EXPECT_LE(reorders, 2);
+    }
+  }
+}
+
 TEST(BetweenConvolutions, Upsampling) {
   const auto check = [](std::int64_t channels, const UpsampleAttrs& attrs) {
     SCOPED_TRACE(to_string(Attributes(attrs)) + " " + std::to_string(channels));
