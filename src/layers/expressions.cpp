@@ -87,10 +87,28 @@ Operand counted(Expression& expression, const Operand& operand,
   return expression.counted(*tensor, type);
 }
 
+/// Quotients of integers have fractions, which the op cuts off: no "/".
+void require_floats(const Expression& expression, const Operand& operand) {
+  const auto* tensor = std::get_if<Tensor>(&operand.value);
+  if (!tensor || ((kFloat | kBoolean) & bit(tensor->data_type())) != 0) return;
+  expression.quoting([&] {
+    throw DTypeError(
+        ErrorInfo{.what = "a quotient of integers is none",
+                  .expected = names_of(kFloat),
+                  .got = std::string(to_string(tensor->data_type())),
+                  .hint = "Convert it with cast or astype()."});
+  });
+}
+
 Tensor arithmetic(ArithmeticOperation operation, std::string symbol,
                   const Operand& given_x, const Operand& given_y) {
   Expression expression(std::string(to_string(operation)), {given_x, given_y},
                         std::move(symbol));
+  if (operation == ArithmeticOperation::Divide) {
+    for (const Operand* operand : {&given_x, &given_y}) {
+      require_floats(expression, *operand);
+    }
+  }
   const Operand x = counted(expression, given_x, given_y);
   const Operand y = counted(expression, given_y, given_x);
   const bool is_reversed = std::holds_alternative<double>(x.value);

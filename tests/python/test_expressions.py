@@ -222,8 +222,10 @@ def test_integers_compare_as_integers() -> None:
     expect_equal(lambda h: h.equal(h[:1]), narrow, narrow == narrow[:1])
     with pytest.raises(tg.InvalidArgument, match=r"none of the other .* 0\.5"):
         run(lambda h: h < 0.5, ids)
+    expect_equal(lambda h: (h + 1) * 3 - h, ids)
+    expect_equal(lambda h: h.sum(axis=1), narrow, narrow.sum(1, dtype=np.int32))
     with pytest.raises(tg.DTypeError, match="cast"):
-        run(lambda h: h + 1, ids)
+        run(lambda h: h / 2, ids)
 
 
 def result(shape: tuple[int, ...] = (2, 3), data_type: str = "float32") -> Any:

@@ -73,6 +73,7 @@ FORKED = """
         "node": (tg.layers.ReLU(), x),
         "sequence": (x, tg.layers.ReLU()),
         ("Ops", "split"): (x, 2),
+        ("Ops", "stop_gradient"): (x,),
         "gru": (x, x),
         "gru_gradients": (x, x, x, x, x),
         "lstm": (x, x),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._layout import indices
-from ._node import Node, maps
+from ._node import MOST_EXACT, Node, maps
 from ._problems import Unmappable
+from ._read import as_tensor_data
 
 if TYPE_CHECKING:
     from .. import Tensor
@@ -124,6 +125,19 @@ def gather_nd(node: Node) -> Tensor:
     return node.reshaped(ops.gather(blocks, at, axis=1), result)
 
 
+def repeated(node: Node, shape: tuple[int, ...]) -> Tensor | None:
+    """Updates that are known and one number: of any number of samples."""
+    name = node.names[2]
+    if not node.is_constant(2) or node.model.is_trained(name):
+        return None
+    array = as_tensor_data(node.constant(2))
+    number = float(array.reshape(-1)[0])
+    if not (array == array.reshape(-1)[:1]).all() or abs(number) > MOST_EXACT:
+        return None
+    kind = "boolean" if array.dtype == np.bool_ else array.dtype.name
+    return node.graph.ops.fill(shape=shape, value=number, data_type=kind)
+
+
 @maps("ScatterND", attributes="reduction")
 def scatter_nd(node: Node) -> Tensor:
     data, updates, shape = node.tensor(0), node.tensor(2), node.shape()
@@ -142,7 +156,11 @@ def scatter_nd(node: Node) -> Tensor:
     axis = 0 if own is None else 1
     head = () if own is None else (samples,)
     blocks = node.reshaped(data, (*head, places.num_blocks // samples, places.block))
-    sources = node.reshaped(updates, (*head, -1, places.block))
+    count = prod(updates.shape) // samples // places.block
+    shape_of_all = (*head, count, places.block)
+    sources = repeated(node, shape_of_all)
+    if sources is None:
+        sources = node.reshaped(updates, shape_of_all)
     at = slices(node, places) if own is None else indices(node, own)
     result = node.graph.ops.scatter(
         sources, at, blocks, axis=axis, reduction_type=kinds[reduction]

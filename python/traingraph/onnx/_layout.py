@@ -264,16 +264,21 @@ def gather_known(node: Node, axis: int) -> Tensor:
 def gather_elements(node: Node) -> Tensor:
     x = node.tensor()
     axis = node.axis(node.attribute("axis", 0), len(x.shape))
-    positions = element_positions(node, x.shape[axis])
-    for part, _ in leading_parts(node, x, positions.shape, axis):
+    positions = element_positions(node, x.shape[axis], axis)
+    for part, _ in leading_parts(node, x, node.shape(1), axis):
         x = part
     return node.graph.ops.gather(x, positions, axis=axis)
 
 
-def element_positions(node: Node, size: int) -> Tensor:
-    if node.is_constant(1):
-        return indices(node, known_positions(node, size))
-    return node.tensor(1)
+def element_positions(node: Node, size: int, axis: int) -> Tensor:
+    """Those that are known and the same on all other axes name slices."""
+    if not node.is_constant(1):
+        return node.tensor(1)
+    known = known_positions(node, size)
+    along = np.moveaxis(known, axis, 0)
+    first = along.reshape(len(along), -1)[:, :1]
+    is_same = (along.reshape(len(along), -1) == first).all()
+    return indices(node, first.reshape(-1) if is_same else known)
 
 
 def leading_parts(
@@ -302,8 +307,8 @@ def scatter_elements(node: Node) -> Tensor:
         raise Unmappable(f"sources replace or add up; there is no {reduction}")
     kinds: dict[str, ReductionTypeName] = {"none": "none", "add": "sum"}
     axis = node.axis(node.attribute("axis", 0), len(data.shape))
-    positions = element_positions(node, data.shape[axis])
-    if positions.shape != updates.shape:  # see _slices.py
+    positions = element_positions(node, data.shape[axis], axis)
+    if positions.shape not in (updates.shape, (updates.shape[axis],)):  # see _slices.py
         positions = expanded(node, positions, updates.shape, axis)
     wholes, other_axes, part = [], [], data
     for next_part, other in leading_parts(node, data, updates.shape, axis):

@@ -155,13 +155,14 @@ const OpCases& op_cases() {
     auto* all = new OpCases;
     Random random(cases_seed());
     for (auto* add :
-         {add_elementwise_cases, add_matmul_cases,     add_conv_cases,
-          add_pool_cases,        add_norm_cases,       add_sample_norm_cases,
-          add_reduce_cases,      add_upsample_cases,   add_gather_cases,
-          add_rnn_cases,         add_attention_cases,  add_layout_cases,
-          add_loss_cases,        add_loss_label_cases, add_yolo_loss_cases,
-          add_update_cases,      add_gru_cases,        add_single_gate_cases,
-          add_norm_part_cases,   add_ctc_loss_cases}) {
+         {add_elementwise_cases,   add_matmul_cases,     add_conv_cases,
+          add_pool_cases,          add_norm_cases,       add_sample_norm_cases,
+          add_reduce_cases,        add_upsample_cases,   add_gather_cases,
+          add_rnn_cases,           add_attention_cases,  add_layout_cases,
+          add_loss_cases,          add_loss_label_cases, add_yolo_loss_cases,
+          add_update_cases,        add_gru_cases,        add_single_gate_cases,
+          add_norm_part_cases,     add_ctc_loss_cases,   add_integer_cases,
+          add_cumulative_sum_cases}) {
       add(*all, random);
     }
     for (OpCase& op_case : *all) op_case.seed = random();

@@ -108,6 +108,8 @@ void add_yolo_loss_cases(OpCases& cases, Random& random);
 void add_attention_cases(OpCases& cases, Random& random);
 void add_ctc_loss_cases(OpCases& cases, Random& random);
 void add_update_cases(OpCases& cases, Random& random);
+void add_integer_cases(OpCases& cases, Random& random);
+void add_cumulative_sum_cases(OpCases& cases, Random& random);
 
 /// All of them. The seed is TRAINGRAPH_TEST_SEED when that is set.
 const OpCases& op_cases();

@@ -77,27 +77,6 @@ void add_activations(OpCases& cases) {
   }
 }
 
-/// Of what is no float.
-void add_moves(OpCases& cases) {
-  for (DataType type : {DataType::Int32, DataType::Int64, DataType::Boolean}) {
-    const Domain few = type == DataType::Boolean ? booleans() : integers(-9, 9);
-    cases.push_back({.op = OpKind::Select,
-                     .attrs = NoAttrs{},
-                     .inputs = {{{3, 1}, booleans(), DataType::Boolean},
-                                {{3, 5}, few, type},
-                                {{5}, few, type}},
-                     .tolerance = 0});
-    cases.push_back({.op = OpKind::StopGradient,
-                     .attrs = NoAttrs{},
-                     .inputs = {{{3, 5}, few, type}},
-                     .tolerance = 0});
-  }
-  cases.push_back({.op = OpKind::StopGradient,
-                   .attrs = NoAttrs{},
-                   .inputs = {{{3, 5}}},
-                   .tolerance = 0});
-}
-
 void add_logic(OpCases& cases, Random& random) {
   for (int i = 0; i <= static_cast<int>(ComparisonOperation::LogicalXOR); ++i) {
     const auto operation = static_cast<ComparisonOperation>(i);
@@ -219,7 +198,6 @@ void add_elementwise_cases(OpCases& cases, Random& random) {
   add_activations(cases);
   add_arithmetic_cases(cases, random);
   add_logic(cases, random);
-  add_moves(cases);
   add_select(cases, random);
   add_conversions(cases);
   add_dropout(cases);

@@ -95,27 +95,6 @@ void add_gather_cases(OpCases& cases, Random& random) {
               pick(random, 1, 8));
   }
 
-  for (DataType type : {DataType::Int32, DataType::Int64, DataType::Boolean}) {
-    const CaseInput source{{3, 7}, booleans(), type};
-    const CaseInput indices = positions({4}, 7, DataType::Int32);
-    const CaseInput elements = positions({3, 4}, 7, DataType::Int64);
-    for (const CaseInput& at : {indices, elements}) {
-      cases.push_back({.op = OpKind::Gather,
-                       .attrs = AxisAttrs{1},
-                       .inputs = {source, at},
-                       .tolerance = 0});
-      for (auto reduction : {ReductionType::None, ReductionType::Sum}) {
-        const bool adds = reduction == ReductionType::Sum;
-        if (adds && type == DataType::Boolean) continue;
-        cases.push_back(
-            {.op = OpKind::Scatter,
-             .attrs = ScatterAttrs{1, reduction},
-             .inputs = {{{3, 4}, booleans(), type}, at, source},
-             .tolerance = 0});
-      }
-    }
-  }
-
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const EmbeddingAttrs variants[] = {
       {},

@@ -134,64 +134,11 @@ void add_broadcasts(OpCases& cases, Random& random) {
   }
 }
 
-void add_integers(OpCases& cases) {
-  for (DataType type : {DataType::Int32, DataType::Int64}) {
-    const CaseInput x{{3, 5, 4}, integers(-9, 9), type};
-    for (auto reduction : {ReductionType::Sum, ReductionType::Max,
-                           ReductionType::Min, ReductionType::L1Norm}) {
-      for (const Shape& axes : {Shape{}, Shape{1}, Shape{0, 2}}) {
-        cases.push_back({.op = OpKind::Reduce,
-                         .attrs = ReduceAttrs{reduction, axes},
-                         .inputs = {x},
-                         .tolerance = 0});
-      }
-    }
-    for (auto reduction : {ReductionType::ArgMax, ReductionType::ArgMin}) {
-      cases.push_back({.op = OpKind::Reduce,
-                       .attrs = ReduceAttrs{reduction, {1}},
-                       .inputs = {x},
-                       .tolerance = 0});
-    }
-  }
-  for (DataType type : {DataType::Int32, DataType::Int64, DataType::Boolean}) {
-    cases.push_back({.op = OpKind::BroadcastTo,
-                     .attrs = ShapeAttrs{{4, 3, 5}},
-                     .inputs = {{{3, 1}, booleans(), type}},
-                     .tolerance = 0});
-  }
-}
-
-void add_cumulative_sums(OpCases& cases) {
-  for (bool is_exclusive : {false, true}) {
-    for (bool reverse : {false, true}) {
-      for (const Shape& shape :
-           {Shape{1}, Shape{7}, Shape{3, 5}, Shape{2, 1, 3}, Shape{2, 9, 70}}) {
-        for (int axis = 0; axis < shape.rank(); ++axis) {
-          const CumulativeSumAttrs attrs{axis, is_exclusive, reverse};
-          cases.push_back({.op = OpKind::CumulativeSum,
-                           .attrs = attrs,
-                           .inputs = {{shape}},
-                           .gradients = {0},
-                           .max_differences = 12});
-          for (DataType type : {DataType::Int32, DataType::Int64}) {
-            cases.push_back({.op = OpKind::CumulativeSum,
-                             .attrs = attrs,
-                             .inputs = {{shape, integers(-9, 9), type}},
-                             .tolerance = 0});
-          }
-        }
-      }
-    }
-  }
-}
-
 }  // namespace
 
 void add_reduce_cases(OpCases& cases, Random& random) {
   add_reductions(cases, random);
   add_broadcasts(cases, random);
-  add_integers(cases);
-  add_cumulative_sums(cases);
   for (const Shape& x : common_shapes()) {
     cases.push_back({.op = OpKind::SquaredNorm,
                      .attrs = NoAttrs{},
