@@ -304,8 +304,9 @@ struct ParameterGroup {
 class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
  public:
   /// `loss`: a layer, which is applied to the last result of the last graph
-  /// object, or results that are to be minimized; without it losses are nodes,
-  /// or gradients come from the user. Throws InvalidArgument for what is no
+  /// object (compile() refuses another that nothing reads, but outputs), or
+  /// results that are to be minimized; without it losses are nodes, or
+  /// gradients come from the user. Throws InvalidArgument for what is no
   /// result of a node of these graphs, DTypeError for one that is no float.
   explicit TrainingGraph(const std::vector<Graph>& graph_objects,
                          const TrainingLosses& loss = {},

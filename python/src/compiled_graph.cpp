@@ -354,7 +354,8 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
 
         Raises:
             InvalidArgument: an option out of range, options that exclude each
-                other, a declared tensor that no node reads.
+                other, a declared tensor that no node reads, a loss layer and
+                two results that nothing reads.
             UnsupportedError: the device cannot run a layer, which it names.
             DeviceError: the device is not available, a rank is gone.
             StateError: the graph has no nodes, or was loaded.

@@ -6985,8 +6985,9 @@ class CTC(Loss):
 
     The prediction is (N, T, C), scores of C classes at T steps. Labels are (N, S), int32
     or int64; further loss_labels are the lengths of predictions and of labels, int32 (N).
-    Without them a prediction has T steps, and labels end before the first -1. None is the
-    blank: InvalidArgument from the call that gives the data.
+    Without them a prediction has T steps. The labels of a sample end at its label length,
+    or before the first -1; what is behind is padding, of any value. None is the blank:
+    InvalidArgument from the call that gives the data.
 
     There is one loss for each sample. "mean" divides each by the length of its labels
     first, as PyTorch does, then their sum by N. A sample without a path has an infinite
@@ -9588,7 +9589,8 @@ class Ops:
 
         Args:
             prediction: Scores of C classes at T steps, (N, T, C).
-            labels: int32 or int64, (N, S), from 0 to C - 1; -1 behind the last.
+            labels: int32 or int64, (N, S), from 0 to C - 1; -1 behind the last, or
+                anything behind label_lengths.
             lengths: int32, (N): how many steps count; None: all.
             label_lengths: int32, (N): how many labels count; None: those in front
                 of the first -1.
@@ -12540,7 +12542,8 @@ class CompiledGraph(Graph):
 
         Raises:
             InvalidArgument: an option out of range, options that exclude each
-                other, a declared tensor that no node reads.
+                other, a declared tensor that no node reads, a loss layer and
+                two results that nothing reads.
             UnsupportedError: the device cannot run a layer, which it names.
             DeviceError: the device is not available, a rank is gone.
             StateError: the graph has no nodes, or was loaded.
