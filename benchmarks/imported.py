@@ -172,9 +172,7 @@ def compare(name: str, runners: list[Runner], precision: str) -> None:
             )
 
 
-def measure(
-    name: str, path: Path, arguments: argparse.Namespace
-) -> dict[str, float]:
+def measure(name: str, path: Path, arguments: argparse.Namespace) -> dict[str, float]:
     """Milliseconds of a step, by system."""
     systems = [(system, None) for system in arguments.systems]
     if arguments.before:

@@ -4,6 +4,7 @@ files. None was written with this library in mind."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,9 +47,7 @@ def mobile_net() -> nn.Module:
     c_in = 32
     for expansion, c_out, count, stride in blocks:
         for i in range(count):
-            parts += [
-                InvertedResidual(c_in, c_out, stride if i == 0 else 1, expansion)
-            ]
+            parts += [InvertedResidual(c_in, c_out, stride if i == 0 else 1, expansion)]
             c_in = c_out
     parts += [nn.Conv2d(320, 1280, 1, bias=False), nn.BatchNorm2d(1280), nn.ReLU6()]
     parts += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, 100)]
@@ -100,7 +99,9 @@ class UNet(nn.Module):
 class DilatedBlock(nn.Module):
     def __init__(self, channels: int, dilation: int) -> None:
         super().__init__()
-        self.conv = nn.Conv1d(channels, channels, 3, padding=dilation, dilation=dilation)
+        self.conv = nn.Conv1d(
+            channels, channels, 3, padding=dilation, dilation=dilation
+        )
         self.norm = nn.BatchNorm1d(channels)
         self.mix = nn.Conv1d(channels, channels, 1)
 
@@ -172,7 +173,7 @@ class Gpt(nn.Module):
 def autoencoder() -> nn.Module:
     sizes = (784, 512, 128, 32, 128, 512, 784)
     parts: list[nn.Module] = []
-    for fan_in, fan_out in zip(sizes[:-1], sizes[1:], strict=True):
+    for fan_in, fan_out in itertools.pairwise(sizes):
         parts += [nn.Linear(fan_in, fan_out), nn.LeakyReLU(0.1)]
     return nn.Sequential(*parts[:-1], nn.Sigmoid())
 

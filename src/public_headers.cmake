@@ -72,6 +72,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/phase.h"
     "${header_dir}/python.h"
     "${header_dir}/python_casters.h"
+    "${header_dir}/rewrite.h"
     "${header_dir}/rnn.h"
     "${header_dir}/schedule.h"
     "${header_dir}/tensor.h"

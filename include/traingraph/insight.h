@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "traingraph/export.h"
+#include "traingraph/rewrite.h"  // IWYU pragma: export
 
 namespace traingraph {
 
@@ -143,16 +144,6 @@ struct BatchPlans {
   std::int64_t evictions = 0;
 };
 
-/// What was written in several ops and became one, or one that is cheaper.
-struct Rewrite {
-  std::string what;             // "layer normalization"
-  std::string node;             // that it stands for now: the last of them
-  std::vector<std::string> of;  // names of the nodes that are gone
-  /// Why it stayed as it is, though it nearly is a `what`; empty: it became
-  /// one.
-  std::string hint;
-};
-
 /// The plan of execute(), at the compiled batch size.
 struct TRAINGRAPH_API Report {
   std::string device;
@@ -168,9 +159,7 @@ struct TRAINGRAPH_API Report {
   /// Notes say what the device does otherwise than it was asked to, and where
   /// ranks sum.
   std::vector<std::string> notes;
-  /// In the order in which they were found; none with
-  /// CompileOptions::disable_layer_fusion or debug_layers.
-  std::vector<Rewrite> rewrites;
+  std::vector<Rewrite> rewrites;  // in the order in which they were found
   BatchPlans batch_plans;
   /// Buckets come in the order of sending; there are none unless the graph was
   /// compiled with a collective or a hook. Only then limits of units are known:

@@ -11,7 +11,7 @@
 #include "autodiff/gradient.h"
 #include "compiler/merged_graph.h"
 #include "compiler/target.h"
-#include "traingraph/insight.h"
+#include "traingraph/rewrite.h"
 
 namespace traingraph {
 

@@ -240,8 +240,8 @@ constexpr Gradient kGradients[] = {
     {.value = Operation::Erf,
      .by_x =
          [](GradContext& c, const Terms& t) {
-           const ValueId bell = grad::unary(
-               c, Operation::Exp, grad::negate(c, square(c, t.x)));
+           const ValueId bell =
+               grad::unary(c, Operation::Exp, grad::negate(c, square(c, t.x)));
            return grad::multiply(c, grad::linear(c, t.g, kTwoOverSqrtPi), bell);
          }},
 };

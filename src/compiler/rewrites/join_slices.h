@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/program.h"
-#include "traingraph/insight.h"
+#include "traingraph/rewrite.h"
 
 namespace traingraph {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "graph/op_def.h"
-#include "traingraph/insight.h"
+#include "traingraph/rewrite.h"
 
 namespace traingraph {
 
