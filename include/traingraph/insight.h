@@ -156,8 +156,7 @@ struct TRAINGRAPH_API Report {
   /// Casts between floats of 32 and 16 bits, and those of them that are units
   /// of their own: the others are part of what is before or behind them.
   int casts = 0, cast_units = 0;
-  /// Notes say what the device does otherwise than it was asked to, and where
-  /// ranks sum.
+  /// What the device does otherwise than it was asked to; where ranks sum.
   std::vector<std::string> notes;
   std::vector<Rewrite> rewrites;  // in the order in which they were found
   BatchPlans batch_plans;
