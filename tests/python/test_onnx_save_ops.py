@@ -30,8 +30,7 @@ from traingraph.onnx._save import EXPORTERS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Sums of up to 100 float32 products, and functions that ONNX Runtime computes by
-# polynomials of its own.
+# Sums of up to 100 float32 products; ONNX Runtime has polynomials of its own.
 TOLERANCE = 1e-5
 L = tg.layers
 
