@@ -307,3 +307,19 @@ def test_rows_of_a_report_are_nodes() -> None:
     assert by_name["n0"]["parameters"] == 32
     assert by_name["n0"]["update_bytes"] > 0
     assert by_name["n3"]["gradient_flops"] > 0
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_quotients_do_not_trap(kind: str) -> None:
+    """By 0 they are 0; the lowest number by -1 is itself, as its negative is."""
+    lowest = np.iinfo(kind).min
+    graph, x = tg.Graph(), tg.Tensor((4,), kind, name="x")
+    divisors = np.array([0, -1, -2, 0], kind)
+    y = graph.ops.binary(x, divisors, operation="divide")
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x})
+    inference.add_outputs({"y": y})
+    inference.compile("cpu")
+    data = np.array([5, lowest, 7, lowest], kind)
+    run = inference.execute({"x": data}).result()
+    np.testing.assert_array_equal(run.output("y"), [0, lowest, -3, 0])

@@ -317,8 +317,7 @@ CASES: dict[str, Any] = {
         lambda g, x: g.ops.binary(
             x, g.ops.fill(shape=(3,), value=2.5), operation="add"
         ),
-        4,
-        3,
+        *(4, 3),
     ),
     "squared norm": of(lambda g, x: g.ops.squared_norm(x), 4, 3),
     "cast": of(lambda g, x: g.ops.cast(x, data_type="int32"), 4, 3),
