@@ -54,6 +54,7 @@ std::int64_t channels_of_block(const Layout& layout) {
 Layout of_channels(const Layout& like, const TensorDescriptor& desc) {
   const auto is_image = [](int rank) { return rank == 3 || rank == 4; };
   if (!is_image(like.rank()) || !is_image(desc.shape.rank())) return {};
+  if (is_plain(like)) return {};  // also where channels last are the same
   const Layout::Sizes sizes = to_sizes(desc.shape);
   if (has_channels_last(like)) {
     return Layout::channels_last(sizes, desc.data_type);

@@ -147,9 +147,10 @@ struct GateKernel {
   }
 };
 
-GateRows rows_of_halves(const Layout& half, std::int64_t axis) {
-  const Shape sizes = memory_sizes(half);
-  const int first = memory_axis(half, axis);
+GateRows rows_of_halves(const Layout& whole, const Layout& half,
+                        std::int64_t axis) {
+  const Shape sizes = memory_sizes(whole, half);
+  const int first = memory_axis(whole, axis);
   GateRows rows{1, 1};
   for (int i = 0; i < sizes.rank(); ++i) {
     (i < first ? rows.count : rows.run) *= sizes[i];
@@ -178,7 +179,7 @@ void lower_gate(UnitBuilder& unit) {
   const int result = gate.last.write(0, is_gradient ? layout : half);
   const std::array<GateFunction, 2> functions{function_of(gate.functions[0]),
                                               function_of(gate.functions[1])};
-  const GateRows rows = rows_of_halves(half, axis);
+  const GateRows rows = rows_of_halves(layout, half, axis);
   visit_any_float(unit, whole.data_type, [&]<class T>(T) {
     emit(gate.last, [=](BindContext& at) -> BoundKernel {
       return GateKernel<T>{rows, functions, typed<T>(at[x]),

@@ -139,9 +139,9 @@ void lower_concatenate(UnitBuilder& unit) {
   for (int i = 0; i < num_parts; ++i) {
     const Layout part = layout_like(layout, parts[i]);
     unit.read(i, part);
-    copies.push_back(scatter(memory_sizes(layout),
+    copies.push_back(scatter(memory_sizes(layout, layout),
                              start_at(layout, axis, position), {},
-                             memory_sizes(part), element_bytes));
+                             memory_sizes(layout, part), element_bytes));
     position += parts[i].shape[static_cast<int>(axis)];
   }
   const int y = unit.write(0, layout);
@@ -171,9 +171,9 @@ void lower_split(UnitBuilder& unit) {
   for (int r = 0; r < attrs.lengths.rank(); ++r) {
     if (unit.is_used(r)) {
       const Layout part = layout_like(layout, parts[r]);
-      copies.push_back(gather(memory_sizes(layout),
-                              start_at(layout, axis, position), {},
-                              memory_sizes(part), size_of(whole.data_type)));
+      copies.push_back(
+          gather(memory_sizes(layout, layout), start_at(layout, axis, position),
+                 {}, memory_sizes(layout, part), size_of(whole.data_type)));
       targets.push_back(unit.write(r, part));
     }
     position += attrs.lengths[r];
@@ -215,8 +215,8 @@ void lower_slice(UnitBuilder& unit) {
   const Layout from = layout_around(unit.layout(0), whole, window, attrs);
   const Layout to = layout_like(from, window);
   const WindowCopy copy =
-      gather(memory_sizes(from), memory_start(from, attrs.start),
-             memory_stride(from, attrs.stride), memory_sizes(to),
+      gather(memory_sizes(from, from), memory_start(from, attrs.start),
+             memory_stride(from, attrs.stride), memory_sizes(from, to),
              size_of(whole.data_type));
   const int x = unit.read(0, from), y = unit.write(0, to);
   emit_copy(unit, copy, x, y);
@@ -229,8 +229,8 @@ void lower_slice_gradient(UnitBuilder& unit) {
   const Layout to = layout_around(unit.layout(0), whole, window, attrs);
   const Layout from = layout_like(to, window);
   const WindowCopy copy =
-      scatter(memory_sizes(to), memory_start(to, attrs.start),
-              memory_stride(to, attrs.stride), memory_sizes(from),
+      scatter(memory_sizes(to, to), memory_start(to, attrs.start),
+              memory_stride(to, attrs.stride), memory_sizes(to, from),
               size_of(whole.data_type));
   const int gradient = unit.read(0, from), dx = unit.write(0, to);
   emit(unit,

@@ -33,11 +33,13 @@ inline Shape in_memory_order(const Layout& layout, Shape values,
   return values;
 }
 
-/// The sizes of axes in that order.
-inline Shape memory_sizes(const Layout& layout) {
+/// The sizes of a whole of layout `whole`, or of a part of it, in that order.
+/// The part's own layout would not do: where it has one channel, plain and
+/// channels last are the same.
+inline Shape memory_sizes(const Layout& whole, const Layout& part) {
   Shape sizes;
-  for (const std::int64_t size : layout.padded_sizes()) sizes.push_back(size);
-  return in_memory_order(layout, sizes, block_of(layout));
+  for (const std::int64_t size : part.padded_sizes()) sizes.push_back(size);
+  return in_memory_order(whole, sizes, block_of(whole));
 }
 
 /// Where an axis is in that order.
