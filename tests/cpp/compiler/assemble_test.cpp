@@ -282,11 +282,12 @@ TEST_F(AssembleTest, FrozenAndUnreachedParametersAreNotTrained) {
   Graph g;
   const auto second = std::make_shared<FullyConnected>(3, 3);
   const auto unused = std::make_shared<FullyConnected>(3, 3);
-  g.node(unused, x);
+  const Tensor aside = g.node(unused, x);
   g.node(second, g.node(layer, x, {.disable_update = true}));
   second->biases_parameter().set_updatable(false);
   add(g);
   d.inputs = {{"x", x}};
+  d.outputs = {{"aside", aside}};
   d.labels = {{"label", label}};
   train_with(std::make_shared<optimizers::SGD>(0.1f));
   const Assembly a = assembled();

@@ -28,6 +28,9 @@ std::vector<Row> layout_and_loss_rows() {
        on(1)},
       {"squared_norm",
        [](Case& c) { c.add(SquaredNorm, NoAttrs{}, {c.in({c.n, 3})}); }, kNone},
+      {"stop_gradient",
+       [](Case& c) { c.add(StopGradient, NoAttrs{}, {c.in({c.n, 3})}); },
+       on(0)},
       {"cumulative_sum",
        [](Case& c) {
          c.add(CumulativeSum, CumulativeSumAttrs{}, {c.in({c.n, 3})});

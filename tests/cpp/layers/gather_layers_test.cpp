@@ -153,7 +153,7 @@ TEST(GatherLayers, SayWhichTypesTheyTake) {
   }
   EXPECT_TRUE(Gather::supports_data_type(DataType::Float32, cpu));
   EXPECT_FALSE(Embedding::supports_data_type(DataType::Float32, cpu));
-  EXPECT_FALSE(Gather::supports_data_type(DataType::Boolean, cpu));
+  EXPECT_TRUE(Gather::supports_data_type(DataType::Boolean, cpu));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST(Layer, AnswersForDataTypes) {
   EXPECT_FALSE(losses::Huber::supports_data_type(Int32, cpu));
   EXPECT_TRUE(Selection::supports_data_type(Boolean, cpu));
   EXPECT_TRUE(Selection::supports_data_type(Float32, cpu));
-  EXPECT_FALSE(Selection::supports_data_type(Int64, cpu));
+  EXPECT_TRUE(Selection::supports_data_type(Int64, cpu));
   EXPECT_TRUE(Comparison::supports_data_type(Int64, cpu));
   EXPECT_TRUE(Reshape::supports_data_type(Int64, cpu));
   EXPECT_TRUE(Reshape::supports_data_type(BFloat16, cpu));
