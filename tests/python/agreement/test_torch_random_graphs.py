@@ -39,13 +39,13 @@ COMPILE_OPTIONS: tuple[dict[str, bool], ...] = (
 @pytest.mark.parametrize("seed", range(*map(int, SEEDS.split(":"))))
 def test_random_graph(seed: int) -> None:
     net = RandomGraph(seed)
-    loss, labels = backward(net)
+    y, loss, labels = backward(net)
     label = tg.Tensor(labels.shape, name="label")
+    # As a node: some other results are dead, and one loss layer is for one end.
+    net.graph.node(tg.losses.MeanSquaredError(), y, loss_labels=[label])
     trains = any(there.grad is not None for _, there in net.parameters)
     optimizer = tg.optimizers.SGD(1.0) if trains else None
-    training = tg.TrainingGraph(
-        [net.graph], loss=tg.losses.MeanSquaredError(), optimizer=optimizer
-    )
+    training = tg.TrainingGraph([net.graph], optimizer=optimizer)
     inputs = [x for x, _ in (*net.sources, *net.constants)]
     training.add_inputs({x.name: x for x in inputs}, loss_labels={"label": label})
     options = COMPILE_OPTIONS[seed % len(COMPILE_OPTIONS)]
@@ -61,13 +61,13 @@ def test_random_graph(seed: int) -> None:
         check_step(training, net, data, {"label": labels})
 
 
-def backward(net: RandomGraph) -> tuple[float, Array]:
-    """PyTorch's loss, and the labels."""
-    _, result = net.total()
+def backward(net: RandomGraph) -> tuple[tg.Tensor, float, Array]:
+    """What the loss is of, PyTorch's loss, and the labels."""
+    y, result = net.total()
     labels = net.random(net.batch, 1)
     loss = F.mse_loss(result, torch.from_numpy(labels).to(net.data_type))
     loss.backward()
-    return loss.item(), labels
+    return y, loss.item(), labels
 
 
 def check_gradients(seed: int, net: RandomGraph, training: tg.TrainingGraph) -> None:
