@@ -189,11 +189,6 @@ def cumulative_sum(net: RandomGraph) -> Results:
     return [(y, there.flip(axis).cumsum(axis).flip(axis))]
 
 
-def stop_gradient(net: RandomGraph) -> Results:
-    x, there = some_input(net)
-    return [(net.graph.ops.stop_gradient(x), there.detach())]
-
-
 def broadcast_to(net: RandomGraph) -> Results:
     shape = some_shape(net)
     x, there = some_input(net, [n if net.choose.random() < 0.5 else 1 for n in shape])
@@ -353,7 +348,6 @@ ROWS: dict[str, Row] = {
     },
     "squared_norm": Row(squared_norm),
     "cumulative_sum": Row(cumulative_sum),
-    "stop_gradient": Row(stop_gradient),
     "broadcast_to": Row(broadcast_to),
     "conditions": Row(conditions),
     "prelu": Row(prelu),

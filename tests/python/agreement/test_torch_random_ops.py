@@ -38,6 +38,7 @@ OTHER_OPS = {
         f"batch_norm_{part}": "compile() makes it of batch_norm: tests/cpp/exchange"
         for part in ("moments", "apply", "gradient_sums", "gradient_apply")
     },
+    "stop_gradient": "an identity: test_torch_onnx_ops.py",
     "clip_scale": "a network: test_torch_agreement.py",
     "accumulate_gradient": "several steps: tests/python/test_accumulation.py",
 }
