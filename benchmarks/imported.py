@@ -182,12 +182,14 @@ def compare(name: str, runners: list[Runner], precision: str) -> None:
 
 def measure(name: str, path: Path, arguments: argparse.Namespace) -> dict[str, float]:
     """Milliseconds of a step, by system."""
+    from imported_networks import NETWORKS  # noqa: PLC0415
+
     systems = [(system, None) for system in arguments.systems]
     if arguments.before:
         systems.append(("before", arguments.before))
     runners = []
     for system, package in systems:
-        is_image = name in ("mobilenet", "unet", "convnext")
+        is_image = len(NETWORKS[name].sample) == 3  # channels, height, width
         if system == "torch-channels-last" and not is_image:
             continue
         runner = Runner(system, name, path, arguments.precision, package)

@@ -39,4 +39,19 @@ std::int64_t resolve_axis(std::int64_t axis, int rank, const char* op,
   return resolve_axes({axis}, rank, op, node, field)[0];
 }
 
+Shape with_last_exchanged(Shape axes) {
+  std::swap(axes[axes.rank() - 2], axes[axes.rank() - 1]);
+  return axes;
+}
+
+bool keeps_order(const Shape& shape, const Shape& axes) {
+  std::int64_t last = -1;
+  for (std::int64_t axis : axes) {
+    if (shape[static_cast<int>(axis)] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
 }  // namespace traingraph

@@ -106,20 +106,20 @@ def numbers_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
     readers: dict[str, set[str]] = {}
     for node in nodes:
         for index, name in enumerate(node.input):
-            if name in values:
-                is_step = index > 0 and node.op_type in QUANTIZATION
-                op = "a step" if is_step else node.op_type
-                readers.setdefault(name, set()).add(op)
+            is_step = index > 0 and node.op_type in QUANTIZATION
+            op = "a step" if is_step else node.op_type
+            readers.setdefault(name, set()).add(op)
     differentiated = with_gradients(nodes)
+    of_values = {name: ops for name, ops in readers.items() if name in values}
     return {
         name
-        for name, ops in readers.items()
+        for name, ops in of_values.items()
         if (values[name].size == 1 and ops <= SCALES)
         or (ops <= CHOICES and is_fill(values[name]))
         or (ops <= {"Add"} and is_mask(values[name]))
         or ops == {"a step"}
         or name not in differentiated
-    } | fills_of_groups(nodes, values)
+    } | fills_of_groups(nodes, values, readers)
 
 
 def with_gradients(nodes: Sequence[Any]) -> set[str]:
@@ -137,13 +137,11 @@ def is_mask(array: Array) -> bool:
     return array.dtype == np.float32 and array.size > 0 and array.min() < HIDDEN
 
 
-def fills_of_groups(nodes: Sequence[Any], values: Mapping[str, Array]) -> set[str]:
+def fills_of_groups(
+    nodes: Sequence[Any], values: Mapping[str, Array], readers: Mapping[str, set[str]]
+) -> set[str]:
     """Ones and zeros that normalize what was reshaped to groups, and is reshaped back."""
     producer = {out: node.op_type for node in nodes for out in node.output}
-    readers: dict[str, set[str]] = {}
-    for node in nodes:
-        for name in node.input:
-            readers.setdefault(name, set()).add(node.op_type)
     found: set[str] = set()
     for node in nodes:
         if node.op_type != "InstanceNormalization" or len(node.input) != 3:

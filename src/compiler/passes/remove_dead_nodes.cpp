@@ -7,7 +7,6 @@
 #include "graph/op_def.h"
 
 namespace traingraph {
-namespace {
 
 bool mutates_anything(const Node& node) {
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
@@ -15,8 +14,6 @@ bool mutates_anything(const Node& node) {
   }
   return false;
 }
-
-}  // namespace
 
 void remove_dead_nodes(Program& program, std::span<const ValueId> kept) {
   std::vector<bool> is_live(program.values().size(), false);

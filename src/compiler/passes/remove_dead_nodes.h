@@ -11,6 +11,9 @@
 
 namespace traingraph {
 
+/// Does the node write any of its inputs? Such ones are never dead.
+bool mutates_anything(const Node& node);
+
 /// Nodes that mutate a variable stay. `kept` may contain kNoValue.
 void remove_dead_nodes(Program& program, std::span<const ValueId> kept);
 

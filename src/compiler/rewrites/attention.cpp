@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/axes.h"
 #include "compiler/rewrites/rules.h"
+#include "ops/batch_rules.h"
 
 namespace traingraph::rewrites {
 namespace {
@@ -118,10 +120,8 @@ bool has_equal_batches(const Rewriter& rewriter, const Pattern& found) {
 /// Exchanges the last two axes.
 ValueId transposed(Rewriter& rewriter, ValueId value) {
   const int rank = rewriter.shape(value).rank();
-  Shape axes = Shape::filled(rank, 0);
-  for (int i = 0; i < rank; ++i) axes[i] = i;
-  std::swap(axes[rank - 2], axes[rank - 1]);
-  return rewriter.transpose(value, axes);
+  return rewriter.transpose(value,
+                            with_last_exchanged(batch::axes_in_order(rank)));
 }
 
 /// (1, L, S), or (all heads of all samples, L, S) where the mask differs.

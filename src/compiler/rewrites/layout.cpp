@@ -3,34 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/axes.h"
 #include "compiler/rewrites/rules.h"
+#include "ops/batch_rules.h"
 
 namespace traingraph::rewrites {
 namespace {
-
-Shape identity_axes(int rank) {
-  Shape axes = Shape::filled(rank, 0);
-  for (int i = 0; i < rank; ++i) axes[i] = i;
-  return axes;
-}
-
-/// All axes in order, but for the last two.
-Shape swapped_axes(int rank) {
-  Shape axes = identity_axes(rank);
-  std::swap(axes[rank - 2], axes[rank - 1]);
-  return axes;
-}
-
-/// Do axes of more than one element keep their order?
-bool keeps_order(const Shape& shape, const Shape& axes) {
-  std::int64_t last = -1;
-  for (std::int64_t axis : axes) {
-    if (shape[static_cast<int>(axis)] == 1) continue;
-    if (axis < last) return false;
-    last = axis;
-  }
-  return true;
-}
 
 /// The axes that all of the node's inputs are transposed by, for it alone;
 /// empty: there are none.
@@ -59,7 +37,7 @@ ValueId join_reshapes(Rewriter& rewriter, NodeId root) {
 ValueId join_transposes(Rewriter& rewriter, NodeId root) {
   const ValueId x = rewriter.node(root).inputs[0];
   Shape axes = attrs_of<TransposeAttrs>(rewriter.node(root)).axes;
-  if (axes == identity_axes(axes.rank())) return x;
+  if (axes == batch::axes_in_order(axes.rank())) return x;
   const Node* before = rewriter.maker(x, OpKind::Transpose);
   if (!before) return kNoValue;
   const Shape& inner = attrs_of<TransposeAttrs>(*before).axes;
@@ -89,15 +67,16 @@ ValueId transpose_unmerged(Rewriter& rewriter, NodeId root) {
               &merged = rewriter.shape(swap->inputs[0]),
               &to = rewriter.shape(rewriter.node(root).outputs[0]);
   const int rank = from.rank(), inner = merged.rank();
-  const bool swaps_two = inner >= 2 && axes == swapped_axes(inner) &&
-                         rank >= 2 && to.rank() == rank;
+  const bool swaps_two =
+      inner >= 2 && axes == with_last_exchanged(batch::axes_in_order(inner)) &&
+      rank >= 2 && to.rank() == rank;
   if (!swaps_two) return kNoValue;
   Shape expected = from;
   std::swap(expected[rank - 2], expected[rank - 1]);
   const bool keeps_matrices = from[rank - 2] == merged[inner - 2] &&
                               from[rank - 1] == merged[inner - 1];
   if (!keeps_matrices || to != expected) return kNoValue;
-  return rewriter.transpose(x, swapped_axes(rank));
+  return rewriter.transpose(x, with_last_exchanged(batch::axes_in_order(rank)));
 }
 
 ValueId transpose_behind(Rewriter& rewriter, NodeId root) {

@@ -11,35 +11,28 @@ namespace {
 
 enum NormInput : std::size_t { kSource, kScale, kShift, kMean, kVariance };
 
-const Node* inner_binary(const Rewriter& rewriter, ValueId value,
-                         ArithmeticOperation operation) {
-  const Node* node = rewriter.inner(value, OpKind::Binary);
-  return node && attrs_of<ArithmeticAttrs>(*node).operation == operation
-             ? node
-             : nullptr;
-}
-
-const Node* inner_unary(const Rewriter& rewriter, ValueId value,
-                        ArithmeticOperation operation) {
-  const Node* node = rewriter.inner(value, OpKind::Unary);
-  return node && attrs_of<ArithmeticAttrs>(*node).operation == operation
-             ? node
-             : nullptr;
+/// The arithmetic that `value` is the result of; null: of none that would go.
+const Node* inner_arithmetic(const Rewriter& rewriter, ValueId value, OpKind op,
+                             ArithmeticOperation operation) {
+  const Node* node = rewriter.inner(value, op);
+  const bool is_it =
+      node && attrs_of<ArithmeticAttrs>(*node).operation == operation;
+  return is_it ? node : nullptr;
 }
 
 /// What 1 / sqrt(...) is taken of, where `value` is that; kNoValue: it is not.
 ValueId find_rsqrt_source(const Rewriter& rewriter, ValueId value) {
-  if (const Node* rsqrt =
-          inner_unary(rewriter, value, ArithmeticOperation::Rsqrt)) {
+  if (const Node* rsqrt = inner_arithmetic(rewriter, value, OpKind::Unary,
+                                           ArithmeticOperation::Rsqrt)) {
     return rsqrt->inputs[0];
   }
-  const Node* reciprocal =
-      inner_binary(rewriter, value, ArithmeticOperation::Divide);
+  const Node* reciprocal = inner_arithmetic(rewriter, value, OpKind::Binary,
+                                            ArithmeticOperation::Divide);
   if (!reciprocal || number_of(rewriter, reciprocal->inputs[0]) != 1.0f) {
     return kNoValue;
   }
-  const Node* root =
-      inner_unary(rewriter, reciprocal->inputs[1], ArithmeticOperation::Sqrt);
+  const Node* root = inner_arithmetic(rewriter, reciprocal->inputs[1],
+                                      OpKind::Unary, ArithmeticOperation::Sqrt);
   return root ? root->inputs[0] : kNoValue;
 }
 
@@ -51,8 +44,8 @@ struct Quotient {
 Quotient find_quotient(const Rewriter& rewriter, const Node& node) {
   const auto operation = attrs_of<ArithmeticAttrs>(node).operation;
   if (operation == ArithmeticOperation::Divide) {
-    const Node* root =
-        inner_unary(rewriter, node.inputs[1], ArithmeticOperation::Sqrt);
+    const Node* root = inner_arithmetic(rewriter, node.inputs[1], OpKind::Unary,
+                                        ArithmeticOperation::Sqrt);
     if (root) return {node.inputs[0], root->inputs[0]};
   }
   for (int k = 0; k < 2 && operation == ArithmeticOperation::Multiply; ++k) {
@@ -80,8 +73,8 @@ std::optional<int> first_of_last(const Shape& axes, int rank) {
 }
 
 bool is_square_of(const Rewriter& rewriter, ValueId value, ValueId of) {
-  const Node* square =
-      inner_binary(rewriter, value, ArithmeticOperation::Multiply);
+  const Node* square = inner_arithmetic(rewriter, value, OpKind::Binary,
+                                        ArithmeticOperation::Multiply);
   return square && square->inputs[0] == of && square->inputs[1] == of;
 }
 

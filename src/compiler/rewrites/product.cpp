@@ -4,31 +4,21 @@
 #include <utility>
 #include <vector>
 
+#include "base/axes.h"
 #include "compiler/rewrites/rules.h"
+#include "ops/batch_rules.h"
 
 namespace traingraph::rewrites {
 namespace {
-
-/// Exchanges the last two of a transpose's axes.
-Shape swap_last(Shape axes) {
-  std::swap(axes[axes.rank() - 2], axes[axes.rank() - 1]);
-  return axes;
-}
-
-bool is_in_order(const Shape& axes) {
-  for (int i = 0; i < axes.rank(); ++i) {
-    if (axes[i] != i) return false;
-  }
-  return true;
-}
 
 /// Is a transpose by `axes` dearer than one with the last two exchanged? That
 /// one moves nothing, or whole rows.
 bool gains_by_swap(const Shape& axes) {
   if (axes.rank() < 2) return false;
-  const Shape swapped = swap_last(axes);
+  const Shape swapped = with_last_exchanged(axes);
   const int last = axes.rank() - 1;
-  return is_in_order(swapped) || (swapped[last] == last && axes[last] != last);
+  return swapped == batch::axes_in_order(swapped.rank()) ||
+         (swapped[last] == last && axes[last] != last);
 }
 
 bool has_bias(const Node& product) {
@@ -68,7 +58,7 @@ ValueId transposed_operand(Rewriter& rewriter, NodeId root) {
     transposes = !transposes;
     std::vector<ValueId> inputs = node.inputs;
     inputs[static_cast<std::size_t>(k)] =
-        rewriter.transpose(before->inputs[0], swap_last(axes));
+        rewriter.transpose(before->inputs[0], with_last_exchanged(axes));
     return rewriter.append(OpKind::MatMul, attrs, std::move(inputs));
   }
   return kNoValue;

@@ -6,15 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler/passes/remove_dead_nodes.h"
+
 namespace traingraph {
 namespace {
-
-bool writes_anything(const Node& node) {
-  for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-    if (node.inputs[i] != kNoValue && mutates(node, i)) return true;
-  }
-  return false;
-}
 
 std::size_t hash_of(const Node& node) {
   auto hash = static_cast<std::size_t>(node.op->kind);
@@ -91,10 +86,12 @@ const Node* Rewriter::maker(ValueId value, OpKind op) const {
 const Node* Rewriter::inner(ValueId value, OpKind op) const {
   const Node* made = maker(value, op);
   if (!made || num_reads_[value] != 1 || is_named_[value]) return nullptr;
-  const auto rest = std::span(made->outputs).subspan(1);
-  const bool is_needed =
-      std::ranges::any_of(rest, [&](ValueId v) { return is_read(v); });
-  return is_needed ? nullptr : made;
+  return has_other_readers(*made) ? nullptr : made;
+}
+
+bool Rewriter::has_other_readers(const Node& node) const {
+  return std::ranges::any_of(std::span(node.outputs).subspan(1),
+                             [&](ValueId v) { return is_read(v); });
 }
 
 bool Rewriter::is_read(ValueId value) const {
@@ -153,10 +150,7 @@ ValueId Rewriter::visit(NodeId id) {
 ValueId Rewriter::apply_rules(NodeId id) {
   if (node(id).outputs.empty()) return kNoValue;
   const ValueId result = node(id).outputs[0];
-  const auto rest = std::span(node(id).outputs).subspan(1);
-  if (std::ranges::any_of(rest, [&](ValueId v) { return is_read(v); })) {
-    return kNoValue;
-  }
+  if (has_other_readers(node(id))) return kNoValue;
   for (const RewriteRule* rule :
        rules_of_[static_cast<std::size_t>(node(id).op->kind)]) {
     const ValueId by = rule->apply(*this, id);
@@ -175,7 +169,7 @@ ValueId Rewriter::apply_rules(NodeId id) {
 /// Looks for a node before that computes the same.
 ValueId Rewriter::find_equal(NodeId id) {
   const Node& root = node(id);
-  if (writes_anything(root) || is_named_[root.outputs[0]]) return kNoValue;
+  if (mutates_anything(root) || is_named_[root.outputs[0]]) return kNoValue;
   const std::size_t hash = hash_of(root);
   const auto [first, last] = computed_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
@@ -274,7 +268,7 @@ void Rewriter::sweep() {
 }
 
 bool Rewriter::is_needed(const Node& node) const {
-  return !is_visible(node) || writes_anything(node) ||
+  return !is_visible(node) || mutates_anything(node) ||
          std::ranges::any_of(node.outputs,
                              [&](ValueId v) { return is_read(v); });
 }

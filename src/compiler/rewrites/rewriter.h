@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -88,6 +87,8 @@ class Rewriter {
   void bring_back(NodeId id);
   void sweep();
   bool is_needed(const Node& node) const;
+  /// Of results but the first.
+  bool has_other_readers(const Node& node) const;
   void record(NodeId root, const char* what);
 
   Program& program_;

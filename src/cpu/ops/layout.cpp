@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/axes.h"
 #include "cpu/engine/reorder.h"
 #include "cpu/ops/layout_parts.h"
 #include "cpu/parallel.h"
@@ -79,17 +80,6 @@ Shape permuted(const Shape& values, const Shape& axes) {
   Shape result;
   for (std::int64_t axis : axes) result.push_back(values[axis]);
   return result;
-}
-
-/// Do axes with more than one element keep their order?
-bool keeps_order(const Shape& shape, const Shape& axes) {
-  std::int64_t last = -1;
-  for (std::int64_t axis : axes) {
-    if (shape[axis] == 1) continue;
-    if (axis < last) return false;
-    last = axis;
-  }
-  return true;
 }
 
 }  // namespace

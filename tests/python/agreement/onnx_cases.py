@@ -12,7 +12,7 @@ import onnx
 from onnx.backend.test.case.node import collect_testcases
 
 import traingraph as tg
-from traingraph.onnx._families import FAMILIES  # noqa: F401  registers the ops
+from traingraph.onnx import _families  # noqa: F401  registers the ops
 from traingraph.onnx._host import HOST_OPS
 from traingraph.onnx._node import MAPPERS, host_inputs
 from traingraph.onnx._read import DATA_TYPES, as_tensor_data
