@@ -41,3 +41,15 @@ function(traingraph_embed_text file output folder)
     file(WRITE "${output}" "${text}")
   endif()
 endfunction()
+
+# `output` is a list of {"<name>", "<text>"} with the files, which are named as they are
+# from `root`.
+function(traingraph_embed_headers output root)
+  set(text "")
+  foreach(name IN LISTS ARGN)
+    file(READ "${root}/${name}" header)
+    string(APPEND text "{\"${name}\", R\"text(${header})text\"},\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${root}/${name}")
+  endforeach()
+  file(CONFIGURE OUTPUT "${output}" CONTENT "@text@" @ONLY)
+endfunction()

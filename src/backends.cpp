@@ -12,6 +12,9 @@
 
 #include "cpu/cpu_context.h"
 #include "cpu/processors.h"
+#if defined(__linux__)
+#include "cuda/cuda_context.h"
+#endif
 #include "metal/metal_backend.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/device_wait.h"
@@ -93,6 +96,23 @@ const std::shared_ptr<DeviceContext>& process_wide() {
   return *context;
 }
 
+/// A card of NVIDIA's where one can be used, else a GPU of Apple's.
+std::shared_ptr<DeviceContext> make_gpu_context() {
+#if defined(__linux__)
+  if (cuda::unavailable_reason().empty()) return cuda::make_context(0);
+#endif
+  return metal::make_context();
+}
+
+/// Empty where there is a GPU.
+std::string unavailable_gpu_reason() {
+  const std::string reason = metal::unavailable_reason();
+#if defined(__linux__)
+  if (!reason.empty()) return cuda::unavailable_reason();
+#endif
+  return reason;
+}
+
 /// The CPU by its number of threads. Never destroyed.
 struct Processors {
   std::mutex mutex;
@@ -141,7 +161,7 @@ std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
     case DeviceType::CPU:
       return find_cpu_context();
     case DeviceType::GPU:
-      return process_wide<metal::make_context>();
+      return process_wide<make_gpu_context>();
     case DeviceType::Null:
       return process_wide<make_null_context>();
     default:
@@ -203,7 +223,7 @@ std::string unavailable_reason(DeviceType type) {
     case DeviceType::Null:
       return {};
     case DeviceType::GPU:
-      return metal::unavailable_reason();
+      return unavailable_gpu_reason();
     case DeviceType::ANE:
       return "the Neural Engine cannot train, and this library does not use it";
     default:

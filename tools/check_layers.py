@@ -38,9 +38,10 @@ ALLOWED: dict[str, set[str]] = {
     "onednn": {PUBLIC, "cpu", "lowering", "nodes", *CORE},
     "cblas": {PUBLIC, "cpu", "lowering", "nodes", *CORE},
     "metal": {PUBLIC, "lowering", "nodes", *CORE},
+    "cuda": {PUBLIC, "lowering", "nodes", *CORE},
     "c": {PUBLIC, "nodes", *CORE},
     # The composition root, the only file that names concrete devices.
-    "backends": {PUBLIC, "nodes", "lowering", "cpu", "metal", *CORE},
+    "backends": {PUBLIC, "nodes", "lowering", "cpu", "metal", "cuda", *CORE},
     "python": {PUBLIC},
     "examples": {PUBLIC},
     "benchmarks": {PUBLIC, "nodes", "lowering", "cpu", "metal", "support", *CORE},

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIBRARY_FOLDERS = (
     "src/base", "src/graph", "src/ops", "src/autodiff", "src/layers", "src/nodes",
     "src/compiler", "src/runtime", "src/lowering", "src/cpu", "src/cpu/cblas",
-    "src/cpu/onednn", "src/cpu/thread_pool", "python",
+    "src/cpu/onednn", "src/cpu/thread_pool", "src/cuda", "python",
 )  # fmt: skip
 # Of tests/cpp: what needs Objective-C++ and the emulator of Apple's classes.
 EMULATOR_TESTS = ("emulator", "metal")
@@ -32,6 +32,7 @@ SHARED: dict[str, set[str]] = {
         "window",
     },
     "src/cpu/ops": set(),
+    "src/cuda/ops": {"walk"},
     "metal/ops": set(),
     "tests/cpp/ops": {
         "accuracy_test", "case_program", "cases", "cost_test", "error_cases",

@@ -83,8 +83,8 @@ Cards find_cards() {
   if (library.functions == nullptr) return cards;
   const Driver& driver = *library.functions;
   if (const Result result = driver.init(0); result != Result::Success) {
-    cards.reason = "the NVIDIA driver does not start: " +
-                   text_of(driver, result);
+    cards.reason =
+        "the NVIDIA driver does not start: " + text_of(driver, result);
     return cards;
   }
   int version = 0, count = 0;

@@ -3,6 +3,7 @@
 // driver need the context to be current on their thread; MakeCurrent does that.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -38,6 +39,12 @@ class Card {
   void make_current() const;
   bool try_make_current() const noexcept;
 
+  /// Counts what CudaBuffers hold.
+  std::size_t allocated_bytes() const { return allocated_; }
+  void note_allocated(std::ptrdiff_t bytes) const {
+    allocated_ += static_cast<std::size_t>(bytes);
+  }
+
   /// Throws as cuda_error.h's check().
   void check(Result result, const char* call) const;
 
@@ -46,6 +53,7 @@ class Card {
   ContextHandle context_ = nullptr;
   std::string name_;
   CardLimits limits_;
+  mutable std::atomic<std::size_t> allocated_ = 0;
 };
 
 /// The cards that we can use, in the driver's order.

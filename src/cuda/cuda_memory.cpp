@@ -42,11 +42,13 @@ CudaBuffer::CudaBuffer(std::shared_ptr<const Card> card, std::size_t bytes,
                           "needed. Other processes may hold memory, too."});
   }
   card_->check(result, "cuMemAlloc");
+  card_->note_allocated(static_cast<std::ptrdiff_t>(bytes_));
 }
 
 CudaBuffer::~CudaBuffer() {
   // What runs may still use it: the driver waits. A lost card has lost it.
   const Driver& driver = card_->driver();
+  card_->note_allocated(-static_cast<std::ptrdiff_t>(bytes_));
   if (card_->try_make_current()) driver.mem_free(address_);
 }
 
@@ -68,9 +70,8 @@ MappedBuffer::MappedBuffer(std::shared_ptr<const Card> card, std::size_t bytes,
   card_->check(result, "cuMemHostAlloc");
   data_ = static_cast<std::byte*>(data);
   std::memset(data_, 0, bytes);
-  card_->check(
-      card_->driver().mem_host_get_device_pointer(&address_, data, 0),
-      "cuMemHostGetDevicePointer");
+  card_->check(card_->driver().mem_host_get_device_pointer(&address_, data, 0),
+               "cuMemHostGetDevicePointer");
 }
 
 MappedBuffer::~MappedBuffer() { card_->driver().mem_free_host(data_); }

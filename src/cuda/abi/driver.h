@@ -35,7 +35,7 @@ enum class Result : int {
 enum class DeviceAttribute : int {
   ClockRate = 13,  // kHz
   MultiprocessorCount = 16,
-  MemoryClockRate = 36,     // kHz
+  MemoryClockRate = 36,       // kHz
   GlobalMemoryBusWidth = 37,  // bits
   ComputeCapabilityMajor = 75,
   ComputeCapabilityMinor = 76,
@@ -89,12 +89,12 @@ struct EdgeData {
   FUNCTION(device_get_attribute, cuDeviceGetAttribute,                         \
            (int* value, DeviceAttribute, DeviceOrdinal))                       \
   FUNCTION(device_total_memory, cuDeviceTotalMem_v2,                           \
-           (std::size_t * bytes, DeviceOrdinal))                               \
+           (std::size_t* bytes, DeviceOrdinal))                                \
   FUNCTION(primary_context_retain, cuDevicePrimaryCtxRetain,                   \
            (ContextHandle*, DeviceOrdinal))                                    \
   FUNCTION(context_set_current, cuCtxSetCurrent, (ContextHandle))              \
   FUNCTION(mem_get_info, cuMemGetInfo_v2,                                      \
-           (std::size_t * free, std::size_t * total))                          \
+           (std::size_t* free, std::size_t* total))                            \
   FUNCTION(mem_alloc, cuMemAlloc_v2, (DeviceAddress*, std::size_t bytes))      \
   FUNCTION(mem_free, cuMemFree_v2, (DeviceAddress))                            \
   FUNCTION(mem_host_alloc, cuMemHostAlloc,                                     \
@@ -108,9 +108,9 @@ struct EdgeData {
            (DeviceAddress, const void*, std::size_t bytes, StreamHandle))      \
   FUNCTION(copy_to_host_async, cuMemcpyDtoHAsync_v2,                           \
            (void*, DeviceAddress, std::size_t bytes, StreamHandle))            \
-  FUNCTION(copy_on_device_async, cuMemcpyDtoDAsync_v2,                         \
-           (DeviceAddress to, DeviceAddress from, std::size_t bytes,           \
-            StreamHandle))                                                     \
+  FUNCTION(                                                                    \
+      copy_on_device_async, cuMemcpyDtoDAsync_v2,                              \
+      (DeviceAddress to, DeviceAddress from, std::size_t bytes, StreamHandle)) \
   FUNCTION(stream_create, cuStreamCreate, (StreamHandle*, unsigned flags))     \
   FUNCTION(stream_query, cuStreamQuery, (StreamHandle))                        \
   FUNCTION(stream_synchronize, cuStreamSynchronize, (StreamHandle))            \
@@ -136,11 +136,11 @@ struct EdgeData {
            (int* value, FunctionAttribute, FunctionHandle))                    \
   FUNCTION(function_set_attribute, cuFuncSetAttribute,                         \
            (FunctionHandle, FunctionAttribute, int value))                     \
-  FUNCTION(launch_kernel, cuLaunchKernel,                                      \
-           (FunctionHandle, unsigned grid_x, unsigned grid_y, unsigned grid_z, \
-            unsigned block_x, unsigned block_y, unsigned block_z,              \
-            unsigned shared_bytes, StreamHandle, void** parameters,            \
-            void** extra))                                                     \
+  FUNCTION(                                                                    \
+      launch_kernel, cuLaunchKernel,                                           \
+      (FunctionHandle, unsigned grid_x, unsigned grid_y, unsigned grid_z,      \
+       unsigned block_x, unsigned block_y, unsigned block_z,                   \
+       unsigned shared_bytes, StreamHandle, void** parameters, void** extra))  \
   FUNCTION(graph_create, cuGraphCreate, (GraphHandle*, unsigned flags))        \
   FUNCTION(graph_destroy, cuGraphDestroy, (GraphHandle))                       \
   FUNCTION(graph_add_kernel_node, cuGraphAddKernelNode_v2,                     \

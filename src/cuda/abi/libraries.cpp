@@ -70,7 +70,8 @@ Library<Driver> load_driver() {
   Library<Driver> library;
   void* handle = open_first(kNames, library.reason);
   if (handle == nullptr) {
-    library.reason = "the NVIDIA driver is not installed (" + library.reason + ")";
+    library.reason =
+        "the NVIDIA driver is not installed (" + library.reason + ")";
     return library;
   }
   bool is_whole = true;

@@ -109,8 +109,8 @@ std::string compile(const Nvrtc& nvrtc, const std::string& text,
   require_success(nvrtc.get_code_size(program.handle, &bytes),
                   "nvrtcGetCUBINSize", {});
   std::string code(bytes, '\0');
-  require_success(nvrtc.get_code(program.handle, code.data()),
-                  "nvrtcGetCUBIN", {});
+  require_success(nvrtc.get_code(program.handle, code.data()), "nvrtcGetCUBIN",
+                  {});
   return code;
 }
 
@@ -135,9 +135,8 @@ std::string compile_kernels(std::span<const KernelText> texts,
                             const std::string& architecture) {
   const Library<Nvrtc> library = nvrtc_library();
   if (library.functions == nullptr) {
-    throw UnsupportedError(ErrorInfo{.op = "compile",
-                                     .node = "gpu",
-                                     .what = library.reason});
+    throw UnsupportedError(
+        ErrorInfo{.op = "compile", .node = "gpu", .what = library.reason});
   }
   const Nvrtc& nvrtc = *library.functions;
   // Products and sums say fma() where they want it: element-wise formulas round

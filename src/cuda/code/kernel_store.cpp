@@ -49,7 +49,8 @@ std::vector<std::shared_ptr<const Kernel>> KernelStore::find(
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (!found[i]) found[i] = loaded.at(texts[i]);
   }
-  std::erase_if(kernels_, [](const auto& each) { return each.second.expired(); });
+  std::erase_if(kernels_,
+                [](const auto& each) { return each.second.expired(); });
   for (const auto& [text, kernel] : loaded) kernels_[text] = kernel;
   return found;
 }
@@ -59,8 +60,8 @@ std::map<KernelText, std::shared_ptr<const Kernel>> KernelStore::load(
   using Texts = std::span<const KernelText>;
   std::vector<Texts> parts;
   for (std::size_t i = 0; i < texts.size(); i += kKernelsPerModule) {
-    parts.push_back(Texts(texts).subspan(
-        i, std::min(kKernelsPerModule, texts.size() - i)));
+    parts.push_back(
+        Texts(texts).subspan(i, std::min(kKernelsPerModule, texts.size() - i)));
   }
   std::vector<std::future<std::string>> codes;
   for (const Texts part : parts) {
@@ -75,10 +76,10 @@ std::map<KernelText, std::shared_ptr<const Kernel>> KernelStore::load(
     for (const KernelText& text : parts[i]) {
       auto kernel = std::make_shared<Kernel>();
       kernel->module = module;
-      card_->check(card_->driver().module_get_function(
-                       &kernel->function, module->handle,
-                       kernel_name(text).c_str()),
-                   "cuModuleGetFunction");
+      card_->check(
+          card_->driver().module_get_function(&kernel->function, module->handle,
+                                              kernel_name(text).c_str()),
+          "cuModuleGetFunction");
       kernels[text] = std::move(kernel);
     }
   }

@@ -29,11 +29,10 @@ std::string type_text(DataType type) {
     case DataType::Boolean:
       return "boolean";
     default:
-      throw InternalError(
-          ErrorInfo{.op = "compile",
-                    .node = "gpu",
-                    .what = "kernels have no such type",
-                    .got = std::string(to_string(type))});
+      throw InternalError(ErrorInfo{.op = "compile",
+                                    .node = "gpu",
+                                    .what = "kernels have no such type",
+                                    .got = std::string(to_string(type))});
   }
 }
 

@@ -7,8 +7,8 @@
 //   const std::string x = kernel.pointer(unit.read(0), type);
 //   const std::string y = kernel.pointer(unit.write(0), type);
 //   const std::string n = kernel.number(count, /*varies=*/true);
-//   kernel.body("map<4>(" + n + ", [=](Index i) { return " + x + "[i]; }, ...");
-//   emit(unit, {std::move(kernel).launch(blocks, 256)});
+//   kernel.body("map<4>(" + n + ", [=](Index i) { return " + x + "[i]; },
+//   ..."); emit(unit, {std::move(kernel).launch(blocks, 256)});
 #pragma once
 
 #include <string>

@@ -37,8 +37,8 @@ struct Outbox {
 
 inline __device__ void copy_bytes(const unsigned char* from, unsigned char* to,
                                   uint64 bytes) {
-  const uint64 all = reinterpret_cast<uint64>(from) |
-                     reinterpret_cast<uint64>(to) | bytes;
+  const uint64 all =
+      reinterpret_cast<uint64>(from) | reinterpret_cast<uint64>(to) | bytes;
   if (all % 4 == 0) {
     for (uint64 i = threadIdx.x; i < bytes / 4; i += blockDim.x) {
       reinterpret_cast<uint32*>(to)[i] =
@@ -79,8 +79,7 @@ inline __device__ void collect(const Outbox* outbox) {
   release_to_host();
   barrier();
   if (threadIdx.x != 0 || outbox->header.slot == 0) return;
-  auto* receipt =
-      reinterpret_cast<volatile Receipt*>(outbox->header.slot);
+  auto* receipt = reinterpret_cast<volatile Receipt*>(outbox->header.slot);
   receipt->begin = outbox->begin;
   receipt->end = nanoseconds();
   release_to_host();

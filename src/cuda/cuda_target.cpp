@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/cuda_target.h"
+
+#include <algorithm>
+
+#include "cuda/code/cuda_code.h"
+#include "cuda/kernel_table.h"
+#include "lowering/lowering.h"
+
+namespace traingraph::cuda {
+
+bool CudaTarget::computes(const Program& program, const Node& node) const {
+  const auto has_kernel = [&](ValueId id) {
+    if (id == kNoValue || program.value(id).is_opaque) return true;
+    const DataType type = program.desc(id).data_type;
+    return !is_half(type) || takes_half(node, type);
+  };
+  return std::ranges::all_of(node.inputs, has_kernel) &&
+         std::ranges::all_of(node.outputs, has_kernel);
+}
+
+std::string CudaTarget::reason_unsupported(const Program&,
+                                           const Node& node) const {
+  if (node.op->is_host || kernel_of(node.op->kind).lower != nullptr) return {};
+  return "the CUDA device has no kernels for it yet";
+}
+
+LoweredProgram CudaTarget::lower(const Program& program,
+                                 const LowerOptions& options) const {
+  LoweredProgram lowered = lower_program(program, options, *this, policy_);
+  if (kernels_ == nullptr) return lowered;
+  std::vector<Launch*> launches;
+  for (Unit& unit : lowered.units) {
+    if (unit.is_host) continue;
+    for (Launch& each : static_cast<CudaCode&>(*unit.code).launches) {
+      launches.push_back(&each);
+    }
+  }
+  std::vector<KernelText> texts;
+  for (const Launch* launch : launches) texts.push_back(launch->text);
+  const auto kernels = kernels_->find(texts);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    launches[i]->kernel = kernels[i];
+  }
+  return lowered;
+}
+
+}  // namespace traingraph::cuda

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/stream/cuda_stream.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace traingraph::cuda {
+namespace {
+
+constexpr std::size_t kNumLetterSizes = std::size(kLetterSizes);
+constexpr unsigned kMailboxThreads = 256;
+
+/// Of the launch's parameters, for the driver.
+std::vector<void*> addresses_of(const BoundLaunch& launch) {
+  std::vector<void*> addresses;
+  for (const std::uint64_t& each : launch.parameters) {
+    addresses.push_back(const_cast<std::uint64_t*>(&each));
+  }
+  return addresses;
+}
+
+KernelNodeParams node_params(const BoundLaunch& launch, void** parameters) {
+  return {.function = launch.function,
+          .grid_x = launch.shape.blocks,
+          .block_x = launch.shape.threads,
+          .shared_bytes = launch.shape.shared_bytes,
+          .parameters = parameters};
+}
+
+/// Adds nodes to a graph, one behind the other.
+class Chain {
+ public:
+  Chain(const Card& card, GraphHandle graph) : card_(card), graph_(graph) {}
+
+  GraphNode add(const KernelNodeParams& params) {
+    GraphNode node = nullptr;
+    card_.check(card_.driver().graph_add_kernel_node(&node, graph_, nullptr, 0,
+                                                     &params),
+                "cuGraphAddKernelNode");
+    if (last_ != nullptr) {
+      EdgeData edge;
+      if (card_.limits().has_programmatic_launch())
+        edge.from_port = edge.type = 1;
+      card_.check(card_.driver().graph_add_dependencies(graph_, &last_, &node,
+                                                        &edge, 1),
+                  "cuGraphAddDependencies");
+    }
+    return last_ = node;
+  }
+
+ private:
+  const Card& card_;
+  GraphHandle graph_;
+  GraphNode last_ = nullptr;
+};
+
+}  // namespace
+
+RecordedRun::RecordedRun(CudaStream& stream,
+                         std::span<const BoundLaunch> launches)
+    : stream_(stream), launches_(launches.begin(), launches.end()) {
+  graph_for(/*size_class=*/0);
+}
+
+RecordedRun::Graph::~Graph() {
+  if (!card.try_make_current()) return;
+  if (exec != nullptr) card.driver().graph_exec_destroy(exec);
+  if (handle != nullptr) card.driver().graph_destroy(handle);
+}
+
+const RecordedRun::Graph& RecordedRun::graph_for(int size_class) {
+  auto& graph = graphs_[size_class];
+  if (!graph) graph = record(size_class);
+  return *graph;
+}
+
+std::unique_ptr<RecordedRun::Graph> RecordedRun::record(int size_class) const {
+  const Card& card = stream_.card();
+  const Driver& driver = card.driver();
+  card.make_current();
+  auto graph = std::make_unique<Graph>(card);
+  card.check(driver.graph_create(&graph->handle, 0), "cuGraphCreate");
+  Chain chain(card, graph->handle);
+
+  const Letter empty;
+  DeviceAddress outbox = stream_.outbox_.address();
+  void* delivered[] = {const_cast<std::byte*>(empty.data()), &outbox};
+  void* collected[] = {&outbox};
+  const auto mailbox = [&](std::size_t kernel, void** parameters) {
+    return KernelNodeParams{.function = stream_.mailbox_[kernel]->function,
+                            .block_x = kMailboxThreads,
+                            .parameters = parameters};
+  };
+  graph->first = chain.add(mailbox(size_class, delivered));
+  for (const BoundLaunch& launch : launches_) {
+    std::vector<void*> parameters = addresses_of(launch);
+    chain.add(node_params(launch, parameters.data()));
+  }
+  chain.add(mailbox(kNumLetterSizes, collected));
+  card.check(driver.graph_instantiate(&graph->exec, graph->handle, 0),
+             "cuGraphInstantiate");
+  card.check(driver.graph_upload(graph->exec, stream_.handle()),
+             "cuGraphUpload");
+  return graph;
+}
+
+CudaStream::CudaStream(std::shared_ptr<const Card> card, KernelStore& kernels)
+    : card_(std::move(card)),
+      mailbox_(kernels.find(mailbox_texts())),
+      outbox_(card_, kOutboxBytes, "outbox") {
+  card_->check(card_->driver().stream_create(&handle_, kStreamNonBlocking),
+               "cuStreamCreate");
+}
+
+void CudaStream::run(RecordedRun& run, const Letter& letter) {
+  const int size_class = letter.size_class();
+  const RecordedRun::Graph& graph = run.graph_for(size_class);
+  DeviceAddress outbox = outbox_.address();
+  void* parameters[] = {const_cast<std::byte*>(letter.data()), &outbox};
+  const KernelNodeParams first{.function = mailbox_[size_class]->function,
+                               .block_x = kMailboxThreads,
+                               .parameters = parameters};
+  card_->check(card_->driver().graph_exec_kernel_set_params(
+                   graph.exec, graph.first, &first),
+               "cuGraphExecKernelNodeSetParams");
+  card_->check(card_->driver().graph_launch(graph.exec, handle_),
+               "cuGraphLaunch");
+}
+
+void CudaStream::send(const Letter& letter) {
+  deliver(letter);
+  collect();
+}
+
+void CudaStream::deliver(const Letter& letter) {
+  DeviceAddress outbox = outbox_.address();
+  void* parameters[] = {const_cast<std::byte*>(letter.data()), &outbox};
+  card_->check(card_->driver().launch_kernel(
+                   mailbox_[letter.size_class()]->function, 1, 1, 1,
+                   kMailboxThreads, 1, 1, 0, handle_, parameters, nullptr),
+               "cuLaunchKernel");
+}
+
+void CudaStream::collect() {
+  DeviceAddress outbox = outbox_.address();
+  void* parameters[] = {&outbox};
+  card_->check(card_->driver().launch_kernel(
+                   mailbox_[kNumLetterSizes]->function, 1, 1, 1,
+                   kMailboxThreads, 1, 1, 0, handle_, parameters, nullptr),
+               "cuLaunchKernel");
+}
+
+void CudaStream::launch(const BoundLaunch& launch) {
+  std::vector<void*> parameters = addresses_of(launch);
+  card_->check(
+      card_->driver().launch_kernel(
+          launch.function, launch.shape.blocks, 1, 1, launch.shape.threads, 1,
+          1, launch.shape.shared_bytes, handle_, parameters.data(), nullptr),
+      "cuLaunchKernel");
+}
+
+void CudaStream::upload(const Upload& upload) {
+  card_->check(
+      card_->driver().copy_to_device_async(
+          address_of(upload.to), upload.from.data(), upload.bytes, handle_),
+      "cuMemcpyHtoDAsync");
+}
+
+void CudaStream::download(const Download& download) {
+  card_->check(card_->driver().copy_to_host_async(download.to.data(),
+                                                  address_of(download.from),
+                                                  download.bytes, handle_),
+               "cuMemcpyDtoHAsync");
+}
+
+void CudaStream::copy(const Copy& copy) {
+  card_->check(
+      card_->driver().copy_on_device_async(
+          address_of(copy.to), address_of(copy.from), copy.bytes, handle_),
+      "cuMemcpyDtoDAsync");
+}
+
+void CudaStream::clear(DeviceAddress at, std::size_t bytes) {
+  card_->check(card_->driver().memset_async(at, 0, bytes, handle_),
+               "cuMemsetD8Async");
+}
+
+bool CudaStream::is_idle() const {
+  const Result result = card_->driver().stream_query(handle_);
+  if (result == Result::NotReady) return false;
+  card_->check(result, "cuStreamQuery");
+  return true;
+}
+
+void CudaStream::synchronize() const {
+  card_->check(card_->driver().stream_synchronize(handle_),
+               "cuStreamSynchronize");
+}
+
+}  // namespace traingraph::cuda
