@@ -33,7 +33,9 @@ class TRAINGRAPH_API Device {
   /// InvalidArgument unless 1 <= threads <= 1024, DeviceError when they cannot
   /// be started.
   static Device cpu(int threads);
-  static Device gpu() { return Device(DeviceType::GPU); }
+  /// GPU number `index` of gpu_devices(). Throws DeviceError, with the reason,
+  /// where there is none, InvalidArgument where there are not as many.
+  static Device gpu(int index = 0);
   static Device any() { return Device(DeviceType::Any); }
   static Device ane() { return Device(DeviceType::ANE); }
   /// Runs the whole pipeline without kernels; results are zeros. For tests.
@@ -45,7 +47,7 @@ class TRAINGRAPH_API Device {
   DeviceType actual_device_type() const;
   /// Names the device for people: "cpu (oneDNN 3.2, 2 threads)".
   std::string name() const;
-  /// Names of the GPUs used; empty for the CPU.
+  /// Names of the GPUs that there are, equal ones numbered; empty for the CPU.
   std::vector<std::string> gpu_devices() const;
   /// Can tensors of this type take part in computations?
   bool computes_in(DataType data_type) const;
