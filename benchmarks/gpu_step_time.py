@@ -105,7 +105,7 @@ def torch_steps(workload: Workload, precision: str, variant: str) -> Steps:
     if x.dim() == 4:  # images
         model = model.to(memory_format=torch.channels_last)
         x = x.to(memory_format=torch.channels_last)
-    parameters = with_torch._trained(model)  # noqa: SLF001
+    parameters = with_torch._trained(model)
     if workload.optimizer == "adam":
         optimizer = torch.optim.Adam(parameters, 1e-3, fused=True, capturable=True)
     else:

@@ -45,6 +45,21 @@ class Landing {
   /// Waits until everything launched so far is over.
   void drain();
 
+  /// The calling thread launches runs and waits for them: while this lives, the
+  /// landing's own thread is not woken for them.
+  class Watch {
+   public:
+    explicit Watch(Landing& landing);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    /// Polls until what was launched is over, or this takes long.
+    void poll();
+
+   private:
+    Landing& landing_;
+  };
+
  private:
   static constexpr std::size_t kMaxInTheAir = 64;
   struct Run {
