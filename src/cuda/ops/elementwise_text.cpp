@@ -22,11 +22,13 @@ std::string_view formula_name(ArithmeticOperation operation) {
     NAME(Round)
     NAME(Ceil)
     NAME(Sqrt)
-    NAME(Rsqrt) NAME(Sin) NAME(Cos) NAME(Tan) NAME(Asin) NAME(Acos) NAME(Atan)
-        NAME(Sinh) NAME(Cosh) NAME(Tanh) NAME(Asinh) NAME(Acosh) NAME(Atanh)
-            NAME(Exp) NAME(Exp2) NAME(Log) NAME(Log2) NAME(Erf) NAME(Add)
-                NAME(Subtract) NAME(Multiply) NAME(Divide) NAME(Pow)
-                    NAME(MultiplyNoNaN) NAME(DivideNoNaN) NAME(Min) NAME(Max)
+    NAME(Rsqrt)
+    NAME(Sin)
+    NAME(Cos) NAME(Tan) NAME(Asin) NAME(Acos) NAME(Atan) NAME(Sinh) NAME(Cosh)
+        NAME(Tanh) NAME(Asinh) NAME(Acosh) NAME(Atanh) NAME(Exp) NAME(Exp2)
+            NAME(Log) NAME(Log2) NAME(Erf) NAME(Add) NAME(Subtract)
+                NAME(Multiply) NAME(Divide) NAME(Pow) NAME(MultiplyNoNaN)
+                    NAME(DivideNoNaN) NAME(Min) NAME(Max)
   }
   return {};
 }
@@ -38,8 +40,10 @@ std::string_view formula_name(ComparisonOperation operation) {
     NAME(NotEqual)
     NAME(Less)
     NAME(Greater)
-    NAME(LessOrEqual) NAME(GreaterOrEqual) NAME(LogicalAND) NAME(LogicalOR)
-        NAME(LogicalNAND) NAME(LogicalNOR) NAME(LogicalXOR) NAME(LogicalNOT)
+    NAME(LessOrEqual)
+    NAME(GreaterOrEqual)
+    NAME(LogicalAND) NAME(LogicalOR) NAME(LogicalNAND) NAME(LogicalNOR)
+        NAME(LogicalXOR) NAME(LogicalNOT)
   }
   return {};
 }
