@@ -97,11 +97,25 @@ const std::shared_ptr<DeviceContext>& process_wide() {
 }
 
 /// A card of NVIDIA's where one can be used, else a GPU of Apple's.
-std::shared_ptr<DeviceContext> make_gpu_context() {
+std::shared_ptr<DeviceContext> make_gpu_context(std::size_t index) {
 #if defined(__linux__)
-  if (cuda::unavailable_reason().empty()) return cuda::make_context(0);
+  if (cuda::unavailable_reason().empty()) {
+    const bool is_there = index < cuda::card_names().size();
+    return is_there ? cuda::make_context(index) : nullptr;
+  }
 #endif
-  return metal::make_context();
+  return index == 0 ? metal::make_context() : nullptr;
+}
+
+/// GPUs by their number. Never destroyed.
+struct Gpus {
+  std::mutex mutex;
+  std::map<std::size_t, std::shared_ptr<DeviceContext>> contexts;
+};
+
+Gpus& gpus() {
+  static auto* gpus = new Gpus;
+  return *gpus;
 }
 
 /// Empty where there is a GPU.
@@ -161,12 +175,23 @@ std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
     case DeviceType::CPU:
       return find_cpu_context();
     case DeviceType::GPU:
-      return process_wide<make_gpu_context>();
+      return find_gpu_context(0);
     case DeviceType::Null:
       return process_wide<make_null_context>();
     default:
       return nullptr;
   }
+}
+
+std::shared_ptr<DeviceContext> find_gpu_context(std::size_t index) {
+  require_device_threads();
+  drain_this_at_exit();
+  Gpus& all = gpus();
+  std::scoped_lock lock(all.mutex);
+  const auto known = all.contexts.find(index);
+  if (known != all.contexts.end()) return known->second;
+  auto made = noted(make_gpu_context(index));
+  return all.contexts.emplace(index, std::move(made)).first->second;
 }
 
 std::shared_ptr<DeviceContext> make_cpu_context(int num_threads) {

@@ -18,7 +18,8 @@ class DeviceContext;
 class TRAINGRAPH_API Device {
  public:
   /// Throws DeviceError, with the reason, when the device is not available.
-  /// Any is the GPU when there is one, else the CPU; never the ANE.
+  /// Any is the GPU when there is one, else the CPU; never the ANE. Graphs that
+  /// the GPU lacks an op for are compiled for the CPU then.
   /// ML Compute's selectsMultipleComputeDevices is a permission: work runs on
   /// one GPU all the same.
   explicit Device(DeviceType type = DeviceType::Any,
@@ -33,7 +34,9 @@ class TRAINGRAPH_API Device {
   /// InvalidArgument unless 1 <= threads <= 1024, DeviceError when they cannot
   /// be started.
   static Device cpu(int threads);
-  static Device gpu() { return Device(DeviceType::GPU); }
+  /// GPU number `index` of gpu_devices(). Throws DeviceError, with the reason,
+  /// where there is none, InvalidArgument where there are not as many.
+  static Device gpu(int index = 0);
   static Device any() { return Device(DeviceType::Any); }
   static Device ane() { return Device(DeviceType::ANE); }
   /// Runs the whole pipeline without kernels; results are zeros. For tests.
@@ -45,7 +48,7 @@ class TRAINGRAPH_API Device {
   DeviceType actual_device_type() const;
   /// Names the device for people: "cpu (oneDNN 3.2, 2 threads)".
   std::string name() const;
-  /// Names of the GPUs used; empty for the CPU.
+  /// Names of the GPUs that there are, equal ones numbered; empty for the CPU.
   std::vector<std::string> gpu_devices() const;
   /// Can tensors of this type take part in computations?
   bool computes_in(DataType data_type) const;

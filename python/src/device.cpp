@@ -3,6 +3,8 @@
 
 #include <pybind11/stl.h>
 
+#include <charconv>
+
 #include "calls.h"
 #include "errors.h"
 #include "lifetime.h"
@@ -23,6 +25,12 @@ Device make_of_gpus(const std::vector<std::string>& gpus) {
   return device;
 }
 
+Device make_gpu(int index) {
+  Device device = without_gil([&] { return Device::gpu(index); });
+  note_device();
+  return device;
+}
+
 Device make_cpu(std::optional<int> threads) {
   if (!threads) return make(DeviceType::CPU);
   Device device = without_gil([&] { return Device::cpu(*threads); });
@@ -30,18 +38,36 @@ Device make_cpu(std::optional<int> threads) {
   return device;
 }
 
+/// The number behind "gpu:"; empty: the text is no such name.
+std::optional<int> number_of_gpu(const py::object& source) {
+  if (!py::isinstance<py::str>(source)) return {};
+  constexpr std::string_view kPrefix = "gpu:";
+  const auto name = source.cast<std::string>();
+  if (!name.starts_with(kPrefix)) return {};
+  int number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [last, error] =
+      std::from_chars(name.data() + kPrefix.size(), end, number);
+  if (error != std::errc() || last != end) return {};
+  return number;
+}
+
 }  // namespace
 
 Device to_device(const DeviceLike& source) {
   if (py::isinstance<Device>(source)) return source.cast<Device>();
+  if (const std::optional<int> number = number_of_gpu(source)) {
+    return make_gpu(*number);
+  }
   try {
     return make(source.cast<DeviceType>());
   } catch (const py::cast_error&) {
-    throw CallError(ErrorInfo{.op = "device",
-                              .what = "this is not a device",
-                              .expected = "Device, DeviceType or str",
-                              .got = describe(source),
-                              .hint = "Pass \"cpu\", \"gpu\" or \"any\"."});
+    throw CallError(
+        ErrorInfo{.op = "device",
+                  .what = "this is not a device",
+                  .expected = "Device, DeviceType or str",
+                  .got = describe(source),
+                  .hint = "Pass \"cpu\", \"gpu\", \"gpu:1\" or \"any\"."});
   }
 }
 
@@ -106,13 +132,17 @@ void bind_device(py::module_& m) {
             >>> tg.Device.cpu(threads=2) == tg.Device.cpu()
             False
       )pbdoc")
-      .def_static(
-          "gpu", [] { return make(DeviceType::GPU); },
-          R"pbdoc(
-        The GPU.
+      .def_static("gpu", &make_gpu, py::arg("index") = 0,
+                  R"pbdoc(
+        The GPU, or one of several.
+
+        Args:
+            index: its number among gpu_devices; compile("gpu:1") is the same
+                as compile(tg.Device.gpu(1)).
 
         Raises:
             DeviceError: there is none.
+            InvalidArgument: there are not as many.
 
         Example:
             >>> is_there = not tg.Device.reason_unavailable("gpu")

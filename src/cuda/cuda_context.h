@@ -18,7 +18,4 @@ std::string unavailable_reason();
 /// A device with a stream and threads of its own on card `index` of
 /// card_names(). Throws DeviceError when it cannot be used.
 std::shared_ptr<DeviceContext> make_context(std::size_t index);
-/// Where else than in the system's folders NVIDIA's libraries may be.
-void add_library_folder(std::string folder);
-
 }  // namespace traingraph::cuda

@@ -4,6 +4,8 @@
 #include "cuda/code/kernel_writer.h"
 #include "cuda/kernel_table.h"
 #include "cuda/ops/elementwise.h"
+#include "cuda/ops/update.h"
+#include "graph/op_def.h"
 #include "traingraph/error.h"
 
 namespace traingraph::cuda {
@@ -14,7 +16,13 @@ void CudaPolicy::lower(OpKind op, UnitBuilder& unit) const {
 
 Fusions CudaPolicy::find_fusions(FusionSearch search) const {
   join_elementwise(search);
+  join_updates(search);
   return std::move(search).take();
+}
+
+/// A slice of a gradient is read where it is.
+bool CudaPolicy::joins_gradient(const Node& gradient) const {
+  return gradient.op->kind == OpKind::Slice;
 }
 
 /// All is row-major here.

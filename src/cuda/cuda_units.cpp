@@ -16,7 +16,8 @@ BoundLaunch bind_launch(const Launch& launch, const Unit& unit,
                         std::span<const Location> locations) {
   BoundLaunch bound{.function = launch.kernel->function,
                     .shape = launch.shape,
-                    .parameters = {}};
+                    .parameters = {},
+                    .starts = launch.starts};
   for (const Parameter& parameter : launch.parameters) {
     std::uint64_t value = static_cast<std::uint64_t>(parameter.number);
     if (parameter.arg >= 0) {
@@ -35,7 +36,8 @@ BoundLaunch poison_launch(const Kernel& kernel, const PoisonRange& range) {
           .shape = {.blocks = static_cast<unsigned>(
                         std::clamp<std::int64_t>(blocks, 1, kMaxPoisonBlocks)),
                     .threads = kPoisonThreads},
-          .parameters = {address_of(range.at), range.bytes}};
+          .parameters = {address_of(range.at), range.bytes},
+          .starts = {0, 1}};
 }
 
 /// Ends when it goes.

@@ -22,10 +22,12 @@ bool sums_all_but_channels(const Node& node) {
 }  // namespace
 
 FusionSearch::FusionSearch(const Program& program, const Readers& readers,
-                           const std::vector<bool>& is_kept)
+                           const std::vector<bool>& is_kept,
+                           bool separates_updates)
     : program_(program),
       readers_(readers),
       is_kept_(is_kept),
+      separates_updates_(separates_updates),
       is_taken_(program.nodes().size()) {
   fusions_.next.assign(program.nodes().size(), kNoFusion);
   fusions_.reader.assign(program.nodes().size(), kNoFusion);

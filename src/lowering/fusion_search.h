@@ -73,13 +73,15 @@ struct Fusions {
 class FusionSearch {
  public:
   FusionSearch(const Program& program, const Readers& readers,
-               const std::vector<bool>& is_kept);
+               const std::vector<bool>& is_kept, bool separates_updates);
 
   const Program& program() const { return program_; }
   const std::vector<NodeId>& readers(ValueId value) const {
     return readers_[value];
   }
   bool is_kept(ValueId value) const { return is_kept_[value]; }
+  /// May updates be left out one by one?
+  bool separates_updates() const { return separates_updates_; }
 
   /// The activation behind a product; false: there is none.
   bool join_activation(NodeId product);
@@ -135,6 +137,7 @@ class FusionSearch {
   const Program& program_;
   const Readers& readers_;
   const std::vector<bool>& is_kept_;
+  const bool separates_updates_;
   Fusions fusions_;
   std::vector<bool> is_taken_;
 };

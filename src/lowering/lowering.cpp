@@ -53,12 +53,14 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
   is_fused_.assign(program.nodes().size(), false);
   readers_ = find_readers(program);
-  FusionSearch search(program, readers_, is_kept_);
+  FusionSearch search(program, readers_, is_kept_,
+                      options.separates_updates);
   fusions_ = options.fuses ? policy.find_fusions(std::move(search))
                            : std::move(search).take();
   if (options.fuses) {
     for (const NodeId gradient :
          find_joined_gradients(program, options.kept, options.joins_phases)) {
+      if (!policy.joins_gradient(program.node(gradient))) continue;
       const ValueId result = program.node(gradient).outputs[0];
       fusions_.reader[gradient] = readers_[result].front();
     }

@@ -34,6 +34,9 @@ class LoweringPolicy {
   virtual void lower(OpKind op, UnitBuilder& unit) const = 0;
   /// Joins what kernels here compute together; `search` says what is legal.
   virtual Fusions find_fusions(FusionSearch search) const = 0;
+  /// Do updates here compute a gradient that only they read
+  /// (compiler/joined_gradients.h) from what it is made of?
+  virtual bool joins_gradient(const Node&) const { return true; }
   /// Copies from one layout to another of the same sizes, perhaps of another
   /// type.
   virtual CopyCode copy(const Layout& from, const Layout& to) const = 0;

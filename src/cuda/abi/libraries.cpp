@@ -5,55 +5,76 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 #include <span>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace traingraph::cuda {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kPathVariable = "TRAINGRAPH_CUDA_PATH";
 constexpr const char* kInstall =
     "pip install \"traingraph[cuda]\", or add its folder to "
     "TRAINGRAPH_CUDA_PATH";
 
-struct Folders {
-  std::mutex mutex;
-  std::vector<std::string> names;
-};
+/// Of NVIDIA's wheels, from the folder that packages are in.
+constexpr std::array kWheelFolders = {
+    "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"};
 
-Folders& folders() {
-  static auto* folders = new Folders;
-  return *folders;
+void add_chosen_folders(std::vector<std::string>& folders) {
+  const char* const chosen = std::getenv(kPathVariable);
+  std::istringstream list(chosen != nullptr ? chosen : "");
+  for (std::string folder; std::getline(list, folder, ':');) {
+    if (!folder.empty()) folders.push_back(folder + "/");
+  }
+}
+
+/// Our package is a folder or two above this library.
+void add_wheel_folders(std::vector<std::string>& folders) {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void*>(&add_wheel_folders), &here) == 0) {
+    return;
+  }
+  std::error_code error;
+  fs::path folder = fs::canonical(here.dli_fname, error).parent_path();
+  for (int level = 0; level < 3 && folder.has_relative_path(); ++level) {
+    for (const char* const each : kWheelFolders) {
+      const fs::path path = folder / each;
+      if (fs::is_directory(path, error)) folders.push_back(path.string() + "/");
+    }
+    folder = folder.parent_path();
+  }
 }
 
 /// The first of `names` that can be loaded. They are never closed.
 void* open_first(std::span<const char* const> names, std::string& reason) {
-  const char* only = std::getenv(kPathVariable);
-  std::vector<std::string> paths;
-  for (const char* name : names) {
-    if (only != nullptr) {
-      paths.push_back(std::string(only) + "/" + name);
-      continue;
-    }
-    paths.emplace_back(name);
-    Folders& all = folders();
-    std::scoped_lock lock(all.mutex);
-    for (const std::string& folder : all.names) {
-      paths.push_back(folder + "/" + name);
-    }
+  std::vector<std::string> folders;
+  add_chosen_folders(folders);
+  if (folders == std::vector<std::string>{"off/"}) {
+    reason = std::string(kPathVariable) + " is \"off\"";
+    return nullptr;
   }
-  for (const std::string& path : paths) {
-    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      return handle;
+  add_wheel_folders(folders);
+  folders.emplace_back();  // the system's
+  for (const std::string& folder : folders) {
+    for (const char* const name : names) {
+      const std::string path = folder + name;
+      if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        return handle;
+      }
+      reason = dlerror();
     }
-    if (reason.empty()) reason = dlerror();
   }
   return nullptr;
 }
 
-/// Why the symbol is missing; empty when it is not.
+/// False, with a reason, when the symbol is missing.
 template <class Function>
 bool find(void* handle, const char* symbol, Function& function,
           std::string& reason) {
@@ -108,12 +129,6 @@ Library<Nvrtc> load_nvrtc() {
 }
 
 }  // namespace
-
-void add_library_folder(std::string folder) {
-  Folders& all = folders();
-  std::scoped_lock lock(all.mutex);
-  all.names.push_back(std::move(folder));
-}
 
 const Library<Driver>& driver_library() {
   static const auto* library = new Library<Driver>(load_driver());

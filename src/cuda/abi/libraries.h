@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // NVIDIA's libraries, found at run time. Nothing is loaded before somebody asks
-// for a GPU. A folder in TRAINGRAPH_CUDA_PATH is the only one that is searched;
-// without it the system's, then those that add_library_folder() named, in which
-// the wheels of NVIDIA keep them.
+// for a GPU. They are looked for in the folders of TRAINGRAPH_CUDA_PATH, which
+// are separated by colons, in those of NVIDIA's wheels beside ours, and where
+// the system has its libraries. "off" instead of folders: there are none.
 #pragma once
 
 #include <string>
@@ -18,9 +18,6 @@ struct Library {
   const Functions* functions = nullptr;  // null: see reason
   std::string reason;
 };
-
-/// Where else to search, from now on.
-void add_library_folder(std::string folder);
 
 /// Loaded by the first call; the same from then on.
 const Library<Driver>& driver_library();

@@ -13,8 +13,8 @@
 
 namespace traingraph::cuda {
 
-/// A parameter of a kernel, of 8 bytes: a number, or where an argument of the
-/// unit is, plus `number` bytes.
+/// 8 bytes of a kernel's parameters: a number, or where an argument of the unit
+/// is, plus `number` bytes.
 struct Parameter {
   int arg = -1;
   std::int64_t number = 0;
@@ -24,6 +24,8 @@ struct Launch {
   KernelText text;
   LaunchShape shape;
   std::vector<Parameter> parameters;
+  /// Where those of the kernel begin: one may be an array of ours.
+  std::vector<std::uint32_t> starts;
   std::shared_ptr<const Kernel> kernel = {};  // since it was compiled
 };
 

@@ -5,7 +5,7 @@ namespace traingraph::cuda {
 namespace {
 
 constexpr Header kHeaders[] = {
-#include "kernel_headers.text"
+#include "cuda/kernels/headers.text"
 };
 
 }  // namespace

@@ -47,18 +47,25 @@ std::string literal(std::int64_t value) {
 }
 
 std::string KernelWriter::pointer(int arg, DataType type, std::int64_t offset) {
-  return add(type_text(type) + "*", "p", {arg, offset});
+  return add(type_text(type) + "*", "p", {{arg, offset}});
 }
 
 std::string KernelWriter::number(std::int64_t value, bool varies) {
-  return varies ? add("Index", "n", {-1, value}) : literal(value);
+  return varies ? add("Index", "n", {{-1, value}}) : literal(value);
 }
 
-std::string KernelWriter::add(std::string type, std::string name,
-                              Parameter parameter) {
-  name += std::to_string(parameters_.size());
-  signature_ += (parameters_.empty() ? "" : ", ") + type + " " + name;
-  parameters_.push_back(parameter);
+std::string KernelWriter::words(const std::vector<Parameter>& words) {
+  return add(
+      "const __grid_constant__ Words<" + std::to_string(words.size()) + ">",
+      "w", words);
+}
+
+std::string KernelWriter::add(const std::string& type, std::string name,
+                              const std::vector<Parameter>& parameter) {
+  name += std::to_string(starts_.size());
+  signature_ += (starts_.empty() ? "" : ", ") + type + " " + name;
+  starts_.push_back(static_cast<std::uint32_t>(parameters_.size()));
+  parameters_.insert(parameters_.end(), parameter.begin(), parameter.end());
   return name;
 }
 
@@ -77,7 +84,8 @@ Launch KernelWriter::launch(std::int64_t blocks, unsigned threads,
           .shape = {.blocks = static_cast<unsigned>(blocks),
                     .threads = threads,
                     .shared_bytes = shared_bytes},
-          .parameters = std::move(parameters_)};
+          .parameters = std::move(parameters_),
+          .starts = std::move(starts_)};
 }
 
 void emit(UnitBuilder& unit, std::vector<Launch> launches) {

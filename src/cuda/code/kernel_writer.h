@@ -39,6 +39,8 @@ class KernelWriter {
   /// An integer: a literal, or the name of a parameter where it `varies` with
   /// the batch. Of type Index (64 bits, signed) either way.
   std::string number(std::int64_t value, bool varies);
+  /// The name of an array of 64-bit words (Words<n>), which is a parameter.
+  std::string words(const std::vector<Parameter>& words);
   /// Adds to what each thread does.
   void body(std::string_view text) { body_ += text; }
   /// A fresh name for a local.
@@ -49,11 +51,13 @@ class KernelWriter {
                 unsigned shared_bytes = 0) &&;
 
  private:
-  std::string add(std::string type, std::string name, Parameter parameter);
+  std::string add(const std::string& type, std::string name,
+                  const std::vector<Parameter>& parameter);
 
   KernelText text_;
   std::string signature_, body_;
   std::vector<Parameter> parameters_;
+  std::vector<std::uint32_t> starts_;
   int num_locals_ = 0;
 };
 

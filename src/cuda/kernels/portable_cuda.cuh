@@ -85,6 +85,12 @@ struct bfloat16 {
   operator float() const { return float_of(static_cast<uint32>(bits) << 16); }
 };
 
+/// A parameter with many numbers and addresses.
+template <int kCount>
+struct Words {
+  uint64 at[kCount];
+};
+
 /// Of all 32 threads of a warp, in the same order for each of them.
 inline __device__ float warp_sum(float value) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) {

@@ -56,6 +56,30 @@ std::string text_of(KernelWriter& kernel, const Extent& extent) {
   return kernel.number(extent.value, extent.varies);
 }
 
+std::vector<std::string> write_coordinates(KernelWriter& kernel,
+                                           const Extents& sizes,
+                                           const std::string& i) {
+  const bool is_short = product(sizes).value < kMaxShortCount;
+  const std::string type = is_short ? "const uint32 " : "const Index ";
+  const std::string cast = is_short ? "uint32(" : "Index(";
+  std::vector<std::string> coordinates(sizes.size());
+  std::string rest = cast + i + ")";
+  for (std::size_t axis = sizes.size(); axis-- > 0;) {
+    coordinates[axis] = kernel.local();
+    std::string value = rest;
+    if (axis > 0) {
+      const std::string size = cast + text_of(kernel, sizes[axis]) + ")";
+      const std::string quotient = kernel.local();
+      kernel.body("    " + type + quotient + " = " + rest + " / " + size +
+                  ";\n");
+      value = rest + " - " + quotient + " * " + size;
+      rest = quotient;
+    }
+    kernel.body("    " + type + coordinates[axis] + " = " + value + ";\n");
+  }
+  return coordinates;
+}
+
 Walk::Walk(Extents sizes, std::vector<Extents> strides)
     : strides_(strides.size()) {
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
@@ -78,24 +102,8 @@ Walk::Walk(Extents sizes, std::vector<Extents> strides)
 
 std::vector<std::string> Walk::write_offsets(KernelWriter& kernel,
                                              const std::string& i) const {
-  const bool is_short = count().value < kMaxShortCount;
-  const std::string type = is_short ? "const uint32 " : "const Index ";
-  const std::string cast = is_short ? "uint32(" : "Index(";
-  std::vector<std::string> coordinates(sizes_.size());
-  std::string rest = cast + i + ")";
-  for (std::size_t axis = sizes_.size(); axis-- > 0;) {
-    coordinates[axis] = kernel.local();
-    std::string value = rest;
-    if (axis > 0) {
-      const std::string size = cast + text_of(kernel, sizes_[axis]) + ")";
-      const std::string quotient = kernel.local();
-      kernel.body("    " + type + quotient + " = " + rest + " / " + size +
-                  ";\n");
-      value = rest + " - " + quotient + " * " + size;
-      rest = quotient;
-    }
-    kernel.body("    " + type + coordinates[axis] + " = " + value + ";\n");
-  }
+  const std::vector<std::string> coordinates =
+      write_coordinates(kernel, sizes_, i);
   std::vector<std::string> offsets;
   for (const Extents& strides : strides_) {
     std::string offset;

@@ -24,6 +24,9 @@ struct Extent {
   Extent operator*(const Extent& other) const {
     return {value * other.value, varies || other.varies};
   }
+  Extent operator+(const Extent& other) const {
+    return {value + other.value, varies || other.varies};
+  }
   bool operator==(const Extent&) const = default;
 };
 using Extents = std::vector<Extent>;
@@ -36,6 +39,11 @@ Extents strides_of(const Extents& sizes);
 Extents broadcast_strides(const Extents& operand, std::size_t rank);
 Extent product(const Extents& sizes);
 std::string text_of(KernelWriter& kernel, const Extent& extent);
+/// Writes lines that find the coordinates of element `i` of a tensor of
+/// `sizes`; returns their names.
+std::vector<std::string> write_coordinates(KernelWriter& kernel,
+                                           const Extents& sizes,
+                                           const std::string& i);
 
 class Walk {
  public:
@@ -43,6 +51,10 @@ class Walk {
   Walk(Extents sizes, std::vector<Extents> strides);
 
   Extent count() const { return product(sizes_); }
+  const Extents& sizes() const { return sizes_; }
+  const Extents& strides(std::size_t operand) const {
+    return strides_[operand];
+  }
   /// Writes lines that find where the operands have element `i`; returns the
   /// expressions for these numbers of elements.
   std::vector<std::string> write_offsets(KernelWriter& kernel,

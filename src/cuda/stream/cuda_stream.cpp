@@ -13,8 +13,8 @@ constexpr unsigned kMailboxThreads = 256;
 /// Of the launch's parameters, for the driver.
 std::vector<void*> addresses_of(const BoundLaunch& launch) {
   std::vector<void*> addresses;
-  for (const std::uint64_t& each : launch.parameters) {
-    addresses.push_back(const_cast<std::uint64_t*>(&each));
+  for (const std::uint32_t start : launch.starts) {
+    addresses.push_back(const_cast<std::uint64_t*>(&launch.parameters[start]));
   }
   return addresses;
 }

@@ -29,6 +29,7 @@ struct BoundLaunch {
   FunctionHandle function = nullptr;
   LaunchShape shape;
   std::vector<std::uint64_t> parameters;
+  std::vector<std::uint32_t> starts;  // as in Launch
 };
 
 class CudaStream;

@@ -3,6 +3,7 @@
 // defined in src/backends.cpp, the only file that names them.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,10 @@ namespace traingraph {
 /// The process-wide context of a device (CPU, GPU or Null), created on first
 /// use. Null when the device is not available.
 std::shared_ptr<DeviceContext> find_device_context(DeviceType type);
+
+/// The process-wide context of a GPU by its number, 0 for the one that
+/// find_device_context() returns. Null when there are not as many.
+std::shared_ptr<DeviceContext> find_gpu_context(std::size_t index);
 
 /// Makes a CPU device with threads and a queue of its own. Any thread may
 /// release the last reference, also one of the device's own.

@@ -63,14 +63,31 @@ Device Device::with_gpu_devices(const std::vector<std::string>& gpus) {
                    "device and mix their gradients: gradient_data(), "
                    "set_gradient_data()."));
   }
-  const Device gpu(DeviceType::GPU);  // throws where there is none
-  const std::vector<std::string> names = gpu.gpu_devices();
-  if (gpus.empty() || std::ranges::find(names, gpus[0]) == names.end()) {
+  const std::vector<std::string> names = gpu().gpu_devices();
+  const auto found =
+      gpus.empty() ? names.end() : std::ranges::find(names, gpus[0]);
+  if (found == names.end()) {
     throw InvalidArgument(gpus_error(gpus, "there is no such GPU to use",
                                      names.empty() ? "a GPU" : quoted(names),
                                      "gpu_devices() lists what there is."));
   }
-  return gpu;
+  return gpu(static_cast<int>(found - names.begin()));
+}
+
+Device Device::gpu(int index) {
+  const Device first(DeviceType::GPU);  // throws where there is none
+  if (index == 0) return first;
+  const auto context =
+      index < 0 ? nullptr : find_gpu_context(static_cast<std::size_t>(index));
+  if (context) return Device(context);
+  const auto count = first.gpu_devices().size();
+  throw InvalidArgument(ErrorInfo{
+      .op = "device",
+      .node = "gpu",
+      .what = "there is no GPU of this number",
+      .expected = count == 1 ? "0" : "0 to " + std::to_string(count - 1),
+      .got = std::to_string(index),
+      .hint = "gpu_devices() lists what there is."});
 }
 
 Device::Device(DeviceType type, bool /*selects_multiple_compute_devices*/)

@@ -37,17 +37,19 @@ const auto* const kSkipWithoutDevice =
 DeviceType test_device_type() {
   const std::string device = device_name();
   if (device == "cpu" || device == "token") return DeviceType::CPU;
-  if (device == "gpu") return DeviceType::GPU;
+  if (device == "gpu" || device == "cuda") return DeviceType::GPU;
   if (device == "null") return DeviceType::Null;
   throw std::invalid_argument("TRAINGRAPH_TEST_DEVICE is " + device);
 }
 
 Device test_device() {
-  if (!has_host_views()) return Device(token_context());
+  if (device_name() == "token") return Device(token_context());
   return Device(test_device_type());
 }
 
-bool has_host_views() { return device_name() != "token"; }
+bool is_cuda() { return device_name() == "cuda"; }
+
+bool has_host_views() { return device_name() != "token" && !is_cuda(); }
 
 Device rank_device() {
   if (test_device_type() != DeviceType::GPU) return Device::cpu(1);

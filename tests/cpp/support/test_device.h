@@ -9,7 +9,7 @@
 
 namespace traingraph::testing {
 
-/// TRAINGRAPH_TEST_DEVICE: cpu, the default, gpu, null or token
+/// TRAINGRAPH_TEST_DEVICE: cpu, the default, gpu (Apple's), cuda, null or token
 /// (token_device.h). Where a machine lacks it, all tests of the process are
 /// skipped.
 DeviceType test_device_type();
@@ -25,6 +25,9 @@ Device other_device();
 /// The null device runs everything but kernels: results stay zero and updates
 /// change nothing. What tests expect is that, there.
 inline bool computes() { return test_device_type() != DeviceType::Null; }
+
+/// Is it a card of NVIDIA's, which lacks some ops and tells why?
+bool is_cuda();
 
 /// Can the host address the test device's memory?
 bool has_host_views();

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Threads that have one row of a tensor together: one thread, a warp, or all of
+// a block. What they reduce they all get, with the same bits.
+#pragma once
+
+#include "cuda/kernels/portable_cuda.cuh"
+
+namespace traingraph {
+namespace cuda {
+
+/// A reducer R has a type Total, what threads hand over to each other:
+/// exchanged(total, mask) is that of the thread `mask` away.
+template <class T>
+inline __device__ T exchanged(T total, int mask) {
+  return shuffle_xor(total, mask);
+}
+
+template <int kThreads>
+struct Team {
+  static constexpr int kSize = kThreads;
+
+  static __device__ Index count() { return threads_of_grid() / kThreads; }
+  static __device__ Index index() { return thread_of_grid() / kThreads; }
+  static __device__ int lane() {
+    return static_cast<int>(threadIdx.x) % kThreads;
+  }
+
+  /// All totals of the team, merged in the same order each time. The whole
+  /// team calls it.
+  template <class R>
+  static __device__ typename R::Total all(typename R::Total own) {
+    using Total = typename R::Total;
+    if (kThreads == 1) return own;
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+      own = R::merge(own, exchanged(own, mask));
+    }
+    if (kThreads <= kWarp) return own;
+    constexpr int kWarps = (kThreads + kWarp - 1) / kWarp;
+    SHARED(Total, totals, kWarps);
+    if (threadIdx.x % kWarp == 0) totals[threadIdx.x / kWarp] = own;
+    barrier();
+    own = totals[0];
+    for (int warp = 1; warp < kWarps; ++warp) {
+      own = R::merge(own, totals[warp]);
+    }
+    barrier();
+    return own;
+  }
+};
+
+}  // namespace cuda
+}  // namespace traingraph
