@@ -29,8 +29,9 @@ class CudaContext final : public DeviceContext {
   explicit CudaContext(const std::shared_ptr<const Card>& card)
       : card_(card),
         kernels_(card),
-        target_(card->limits(), &kernels_),
-        stream_(card, kernels_),
+        products_(card),
+        target_(card->limits(), &kernels_, &products_),
+        stream_(card, kernels_, products_),
         poison_(kernels_.find({poison_text()}).front()),
         landing_(stream_, [this](const char* reason) { return lose(reason); }),
         queue_([this](Submission& s) { begin(s); }) {
@@ -92,6 +93,7 @@ class CudaContext final : public DeviceContext {
 
   const std::shared_ptr<const Card> card_;
   KernelStore kernels_;
+  ProductLibrary products_;
   CudaTarget target_;
   CudaStream stream_;
   const std::shared_ptr<const Kernel> poison_;

@@ -18,6 +18,7 @@ void CudaPolicy::lower(OpKind op, UnitBuilder& unit) const {
 Fusions CudaPolicy::find_fusions(FusionSearch search) const {
   join_products(search);
   join_elementwise(search);
+  join_product_readers(search);
   join_updates(search);
   return std::move(search).take();
 }
@@ -45,7 +46,7 @@ std::unique_ptr<UnitCode> CudaPolicy::copy_bytes(std::int64_t bytes) const {
   kernel.body("  map<4>(" + y + ", " + n + ", [&](Index i) { return " + x +
               "[i]; });\n");
   auto code = std::make_unique<CudaCode>();
-  code->launches.push_back(
+  code->steps.push_back(
       std::move(kernel).launch(map_blocks(bytes, 4), kMapThreads));
   return code;
 }

@@ -25,6 +25,14 @@ std::string CudaTarget::reason_unsupported(const Program&,
   return "the CUDA device has no kernels for it yet";
 }
 
+/// The unit's scratch memory gets the size that the algorithm needs.
+void CudaTarget::find_algorithm(LibraryProduct& product, const Unit& unit,
+                                LoweredProgram& lowered) const {
+  product.algorithm = products_->find(product.request);
+  lowered.storages[unit.args[product.workspace]].bytes =
+      product.algorithm->workspace_bytes;
+}
+
 LoweredProgram CudaTarget::lower(const Program& program,
                                  const LowerOptions& options) const {
   LoweredProgram lowered = lower_program(program, options, *this, policy_);
@@ -32,8 +40,12 @@ LoweredProgram CudaTarget::lower(const Program& program,
   std::vector<Launch*> launches;
   for (Unit& unit : lowered.units) {
     if (unit.is_host) continue;
-    for (Launch& each : static_cast<CudaCode&>(*unit.code).launches) {
-      launches.push_back(&each);
+    for (CodeStep& step : static_cast<CudaCode&>(*unit.code).steps) {
+      if (auto* const launch = std::get_if<Launch>(&step)) {
+        launches.push_back(launch);
+      } else {
+        find_algorithm(std::get<LibraryProduct>(step), unit, lowered);
+      }
     }
   }
   std::vector<KernelText> texts;

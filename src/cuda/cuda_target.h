@@ -5,7 +5,9 @@
 
 #include "compiler/target.h"
 #include "cuda/card.h"
+#include "cuda/code/cuda_code.h"
 #include "cuda/code/kernel_store.h"
+#include "cuda/code/library_product.h"
 #include "cuda/cuda_policy.h"
 
 namespace traingraph::cuda {
@@ -13,8 +15,12 @@ namespace traingraph::cuda {
 class CudaTarget final : public Target {
  public:
   /// Without `kernels` nothing is compiled, and the program cannot run.
-  CudaTarget(const CardLimits& limits, KernelStore* kernels)
-      : limits_(limits), kernels_(kernels), policy_(limits) {}
+  CudaTarget(const CardLimits& limits, KernelStore* kernels,
+             ProductLibrary* products = nullptr)
+      : limits_(limits),
+        kernels_(kernels),
+        products_(products),
+        policy_(limits) {}
   std::string_view name() const override { return "gpu"; }
   std::size_t alignment() const override { return 256; }
   bool joins_phases() const override { return true; }
@@ -26,8 +32,12 @@ class CudaTarget final : public Target {
                        const LowerOptions& options) const override;
 
  private:
+  void find_algorithm(LibraryProduct& product, const Unit& unit,
+                      LoweredProgram& lowered) const;
+
   const CardLimits& limits_;
   KernelStore* kernels_;
+  ProductLibrary* products_;
   CudaPolicy policy_;
 };
 

@@ -29,6 +29,22 @@ BoundLaunch bind_launch(const Launch& launch, const Unit& unit,
   return bound;
 }
 
+BoundProduct bind_product(const LibraryProduct& product, const Unit& unit,
+                          std::span<const Location> locations) {
+  const auto at = [&](int arg) -> DeviceAddress {
+    if (arg < 0) return 0;
+    const Location& location = locations[unit.args[arg]];
+    return location.buffer ? address_of(location) : 0;
+  };
+  return {.request = product.request,
+          .algorithm = *product.algorithm,
+          .at = {.x = at(product.x),
+                 .y = at(product.y),
+                 .bias = at(product.bias),
+                 .z = at(product.z),
+                 .workspace = at(product.workspace)}};
+}
+
 BoundLaunch poison_launch(const Kernel& kernel, const PoisonRange& range) {
   const auto bytes = static_cast<std::int64_t>(range.bytes);
   const std::int64_t blocks = divide_up(bytes, std::int64_t{kPoisonThreads});
@@ -87,18 +103,23 @@ CudaUnits::CudaUnits(CudaStream& stream, const LoweredProgram& program,
   for (std::size_t i = 0; i < units.size(); ++i) {
     const Unit& unit = program.units[units[i]];
     const auto& code = static_cast<const CudaCode&>(*unit.code);
-    for (const Launch& launch : code.launches) {
-      launches_.push_back(bind_launch(launch, unit, locations));
-      kernels_.push_back(launch.kernel);
+    for (const CodeStep& step : code.steps) {
+      if (const auto* const launch = std::get_if<Launch>(&step)) {
+        steps_.push_back(bind_launch(*launch, unit, locations));
+        kernels_.push_back(launch->kernel);
+      } else {
+        steps_.push_back(
+            bind_product(std::get<LibraryProduct>(step), unit, locations));
+      }
     }
     if (!poison.empty()) {
       for (const PoisonRange& range : poison[i]) {
-        launches_.push_back(poison_launch(*poison_kernel, range));
+        steps_.push_back(poison_launch(*poison_kernel, range));
       }
     }
-    end_of_.push_back(launches_.size());
+    end_of_.push_back(steps_.size());
   }
-  run_ = std::make_unique<RecordedRun>(stream, launches_);
+  run_ = std::make_unique<RecordedRun>(stream, steps_);
 }
 
 void CudaUnits::run_timed(CudaStream& stream,
@@ -113,7 +134,7 @@ void CudaUnits::run_timed(CudaStream& stream,
   mark();
   std::size_t next = 0;
   for (const std::size_t end : end_of_) {
-    for (; next < end; ++next) stream.launch(launches_[next]);
+    for (; next < end; ++next) stream.launch(steps_[next]);
     mark();
   }
   stream.synchronize();

@@ -25,8 +25,8 @@ class CudaUnits final : public BoundUnits {
   void run_timed(CudaStream& stream, std::span<double> unit_seconds) const;
 
  private:
-  std::vector<BoundLaunch> launches_;
-  std::vector<std::size_t> end_of_;  // by unit: the end of its launches
+  std::vector<BoundStep> steps_;
+  std::vector<std::size_t> end_of_;  // by unit: the end of its steps
   std::vector<std::shared_ptr<const Kernel>> kernels_;  // kept loaded
   std::unique_ptr<RecordedRun> run_;
 };

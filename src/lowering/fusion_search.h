@@ -113,6 +113,10 @@ class FusionSearch {
   bool is_free(NodeId id) const {
     return !is_taken_[id] && fusions_.next[id] < 0 && fusions_.reader[id] < 0;
   }
+  /// The node whose unit computes node `id` on its way; itself: none does.
+  NodeId computed_by(NodeId id) const {
+    return fusions_.reader[id] < 0 ? id : computed_by(fusions_.reader[id]);
+  }
   /// Is it in memory at node `id` and later, whoever else reads it?
   bool outlives(ValueId value, NodeId id) const;
   /// Does a node between the two, without them, change this variable?

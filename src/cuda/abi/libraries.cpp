@@ -128,6 +128,27 @@ Library<Nvrtc> load_nvrtc() {
   return library;
 }
 
+Library<CublasLt> load_cublaslt() {
+  static CublasLt functions;
+  constexpr std::array kNames = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  Library<CublasLt> library;
+  void* handle = open_first(kNames, library.reason);
+  if (handle == nullptr) {
+    library.reason =
+        "cuBLASLt, which has large matrix products, is not "
+        "installed (" +
+        library.reason + "): " + kInstall;
+    return library;
+  }
+  bool is_whole = true;
+#define FUNCTION(member, symbol, parameters) \
+  is_whole &= find(handle, #symbol, functions.member, library.reason);
+  TRAINGRAPH_CUDA_CUBLASLT(FUNCTION)
+#undef FUNCTION
+  if (is_whole) library.functions = &functions;
+  return library;
+}
+
 }  // namespace
 
 const Library<Driver>& driver_library() {
@@ -140,6 +161,14 @@ Library<Nvrtc> nvrtc_library() {
   static Library<Nvrtc> library;
   std::scoped_lock lock(mutex);
   if (library.functions == nullptr) library = load_nvrtc();
+  return library;
+}
+
+Library<CublasLt> cublaslt_library() {
+  static std::mutex mutex;
+  static Library<CublasLt> library;
+  std::scoped_lock lock(mutex);
+  if (library.functions == nullptr) library = load_cublaslt();
   return library;
 }
 

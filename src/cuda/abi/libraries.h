@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "cuda/abi/cublaslt.h"
 #include "cuda/abi/driver.h"
 #include "cuda/abi/nvrtc.h"
 
@@ -23,5 +24,7 @@ struct Library {
 const Library<Driver>& driver_library();
 /// Tried anew by each call until it is there.
 Library<Nvrtc> nvrtc_library();
+/// The same. It is large: only programs with large products ask for it.
+Library<CublasLt> cublaslt_library();
 
 }  // namespace traingraph::cuda

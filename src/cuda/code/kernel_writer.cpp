@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "traingraph/error.h"
@@ -90,8 +91,13 @@ Launch KernelWriter::launch(std::int64_t blocks, unsigned threads,
 }
 
 void emit(UnitBuilder& unit, std::vector<Launch> launches) {
+  emit_steps(unit, {std::make_move_iterator(launches.begin()),
+                    std::make_move_iterator(launches.end())});
+}
+
+void emit_steps(UnitBuilder& unit, std::vector<CodeStep> steps) {
   auto code = std::make_unique<CudaCode>();
-  code->launches = std::move(launches);
+  code->steps = std::move(steps);
   unit.emit(std::move(code));
 }
 

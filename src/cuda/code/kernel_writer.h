@@ -67,5 +67,6 @@ class KernelWriter {
 
 /// Ends the lowering of the builder's node.
 void emit(UnitBuilder& unit, std::vector<Launch> launches);
+void emit_steps(UnitBuilder& unit, std::vector<CodeStep> steps);
 
 }  // namespace traingraph::cuda

@@ -1,92 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Matrix products by a kernel of ours. Where the result is too small to fill
-// the card, blocks share the depth, and a second kernel adds their sums.
+// Matrix products by a kernel of ours, large ones by cuBLASLt. Where a result
+// is too small to fill the card, blocks share the depth, and a second kernel
+// adds their sums.
 #include "cuda/ops/matmul.h"
 
-#include <array>
+#include <set>
 #include <utility>
 
 #include "base/checked.h"
 #include "cuda/kernel_table.h"
 #include "cuda/ops/elementwise.h"
-#include "cuda/ops/elementwise_expression.h"
 #include "cuda/ops/elementwise_text.h"
+#include "cuda/ops/matmul_end.h"
+#include "cuda/ops/matmul_library.h"
 #include "cuda/ops/matmul_plan.h"
-#include "lowering/fusion_query.h"
 
 namespace traingraph::cuda {
 namespace {
 
 constexpr unsigned kProductThreads = 256;
-
-/// What becomes of the sum of an element: alpha, the bias, and either the next
-/// activation or an expression.
-class ProductEnd {
- public:
-  explicit ProductEnd(UnitBuilder& unit) : product_(unit), result_(unit) {
-    if (unit.fusion().has_next_cast()) {
-      unit.fusion().fuse_cast();
-    } else if (const auto* next = unit.fusion().next_activation()) {
-      activation_ = activation_text(*next);
-      unit.fusion().fuse_activation();
-    }
-    read();
-  }
-  explicit ProductEnd(Expression& expression)
-      : product_(*find_product(expression)),
-        result_(expression.steps.back().unit),
-        expression_(&expression) {
-    read();
-  }
-
-  UnitBuilder& product() const { return product_; }
-  UnitBuilder& result() const { return result_; }
-  int x() const { return x_; }
-  int y() const { return y_; }
-
-  /// Writes lines that store what becomes of `sum` as element `i`.
-  void write(KernelWriter& kernel, const std::string& sum, const std::string& i,
-             const std::string& column) const {
-    const float alpha = product_.attrs<MatMulAttrs>().alpha;
-    std::string value = sum;
-    if (alpha != 1) value = literal(alpha) + " * " + value;
-    if (bias_ >= 0) {
-      const std::string bias =
-          kernel.pointer(bias_, product_.input_desc(2).data_type);
-      value += " + static_cast<float>(" + bias + "[" + column + "])";
-    }
-    if (!activation_.empty()) value = activation_ + ".value(" + value + ")";
-    const std::string own = kernel.local();
-    kernel.body("    const auto " + own + " = " +
-                type_text(product_.result_desc().data_type) + "(" + value +
-                ");\n");
-    const std::string z = kernel.pointer(z_, result_.result_desc().data_type);
-    const std::string last =
-        expression_ == nullptr
-            ? own
-            : write_expression(kernel, *expression_, args_, i, own);
-    kernel.body("    " + z + "[" + i + "] = " + last + ";\n");
-  }
-
- private:
-  void read() {
-    x_ = product_.read(0);
-    y_ = product_.read(1);
-    if (product_.has(2)) bias_ = product_.read(2);
-    if (expression_ != nullptr) args_ = read_operands(*expression_);
-    z_ = result_.write(0);
-    if (expression_ != nullptr) {
-      may_overwrite_operands(*expression_, z_, args_, {x_, y_, bias_});
-    }
-  }
-
-  UnitBuilder& product_;
-  UnitBuilder& result_;
-  Expression* expression_ = nullptr;
-  std::string activation_;
-  int x_ = -1, y_ = -1, bias_ = -1, z_ = -1;
-  std::vector<int> args_;  // of the expression
-};
 
 std::string tile_text(const ProductTile& tile) {
   return "ProductTile<" + std::to_string(tile.rows) + ", " +
@@ -168,8 +100,10 @@ std::vector<Launch> split_launches(const ProductPlan& plan,
   return {std::move(first), std::move(second)};
 }
 
-void lower_product(const ProductEnd& end) {
+void lower_product(ProductEnd end) {
   const ProductPlan plan = plan_product(end.product());
+  if (is_library_product(plan)) return lower_library_product(end, plan);
+  end.read();
   const ProductTile tile =
       choose_tile(plan, static_cast<std::int64_t>(
                             size_of(end.product().input_desc(0).data_type)));
@@ -183,6 +117,20 @@ void lower_product(const ProductEnd& end) {
        })});
 }
 
+/// Does nothing change what the product reads before node `last`, nor does it
+/// keep more memory until then than its result would take?
+bool may_run_at(const FusionSearch& search, NodeId id, NodeId last) {
+  const Program& program = search.program();
+  std::size_t kept = 0;
+  for (const ValueId input : program.node(id).inputs) {
+    if (input == kNoValue) continue;
+    if (search.changes_between(input, id, last)) return false;
+    if (!search.outlives(input, last)) kept += program.desc(input).size_bytes();
+  }
+  return last == id + 1 ||
+         kept <= program.desc(program.node(id).outputs[0]).size_bytes();
+}
+
 }  // namespace
 
 void join_products(FusionSearch& search) {
@@ -190,6 +138,24 @@ void join_products(FusionSearch& search) {
   for (NodeId id = 0; id < static_cast<NodeId>(nodes.size()); ++id) {
     if (nodes[id].op->kind != OpKind::MatMul) continue;
     if (!search.join_activation(id)) search.join_cast(id);
+  }
+}
+
+void join_product_readers(FusionSearch& search) {
+  const Program& program = search.program();
+  std::set<NodeId> have_product;
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes().size()); ++id) {
+    if (program.node(id).op->kind != OpKind::MatMul) continue;
+    const ValueId value = program.node(id).outputs[0];
+    if (search.readers(value).size() != 1) continue;
+    const NodeId reader = search.readers(value)[0];
+    const NodeId last = search.computed_by(reader);
+    const bool is_joined =
+        is_elementwise(program.node(last).op->kind) && search.is_free(last) &&
+        program.shape(program.node(last).outputs[0]) == program.shape(value) &&
+        !have_product.contains(last) && may_run_at(search, id, last) &&
+        search.join_producer(value, reader);
+    if (is_joined) have_product.insert(last);
   }
 }
 

@@ -7,9 +7,10 @@
 
 namespace traingraph::cuda {
 
-/// Joins products with the activation or the cast behind them, or with the
-/// element-wise nodes that read them, which were joined before.
+/// Joins products with the activation or the cast behind them.
 void join_products(FusionSearch& search);
+/// And with the element-wise nodes that read them, which were joined before.
+void join_product_readers(FusionSearch& search);
 /// A unit of a product and such nodes.
 void lower_product_expression(Expression& expression);
 

@@ -37,28 +37,45 @@ class Chain {
     card_.check(card_.driver().graph_add_kernel_node(&node, graph_, nullptr, 0,
                                                      &params),
                 "cuGraphAddKernelNode");
+    connect(node, /*is_kernel=*/true);
+    return node;
+  }
+  /// All of another graph, which is copied.
+  void add(GraphHandle child) {
+    GraphNode node = nullptr;
+    card_.check(
+        card_.driver().graph_add_child_node(&node, graph_, nullptr, 0, child),
+        "cuGraphAddChildGraphNode");
+    connect(node, /*is_kernel=*/false);
+  }
+
+ private:
+  /// A kernel of ours is launched early behind another of ours.
+  void connect(GraphNode node, bool is_kernel) {
     if (last_ != nullptr) {
       EdgeData edge;
-      if (card_.limits().has_programmatic_launch())
+      if (is_kernel && last_is_kernel_ &&
+          card_.limits().has_programmatic_launch()) {
         edge.from_port = edge.type = 1;
+      }
       card_.check(card_.driver().graph_add_dependencies(graph_, &last_, &node,
                                                         &edge, 1),
                   "cuGraphAddDependencies");
     }
-    return last_ = node;
+    last_ = node;
+    last_is_kernel_ = is_kernel;
   }
 
- private:
   const Card& card_;
   GraphHandle graph_;
   GraphNode last_ = nullptr;
+  bool last_is_kernel_ = false;
 };
 
 }  // namespace
 
-RecordedRun::RecordedRun(CudaStream& stream,
-                         std::span<const BoundLaunch> launches)
-    : stream_(stream), launches_(launches.begin(), launches.end()) {
+RecordedRun::RecordedRun(CudaStream& stream, std::vector<BoundStep> steps)
+    : stream_(stream), steps_(std::move(steps)) {
   graph_for(/*size_class=*/0);
 }
 
@@ -92,7 +109,14 @@ std::unique_ptr<RecordedRun::Graph> RecordedRun::record(int size_class) const {
                             .parameters = parameters};
   };
   graph->first = chain.add(mailbox(size_class, delivered));
-  for (const BoundLaunch& launch : launches_) {
+  for (const BoundStep& step : steps_) {
+    if (const auto* const product = std::get_if<BoundProduct>(&step)) {
+      Graph child(card);
+      stream_.capture(*product, child.handle);
+      chain.add(child.handle);
+      continue;
+    }
+    const auto& launch = std::get<BoundLaunch>(step);
     std::vector<void*> parameters = addresses_of(launch);
     chain.add(node_params(launch, parameters.data()));
   }
@@ -104,12 +128,33 @@ std::unique_ptr<RecordedRun::Graph> RecordedRun::record(int size_class) const {
   return graph;
 }
 
-CudaStream::CudaStream(std::shared_ptr<const Card> card, KernelStore& kernels)
+CudaStream::CudaStream(std::shared_ptr<const Card> card, KernelStore& kernels,
+                       ProductLibrary& products)
     : card_(std::move(card)),
       mailbox_(kernels.find(mailbox_texts())),
+      products_(products),
       outbox_(card_, kOutboxBytes, "outbox") {
-  card_->check(card_->driver().stream_create(&handle_, kStreamNonBlocking),
-               "cuStreamCreate");
+  for (StreamHandle* const each : {&handle_, &recording_}) {
+    card_->check(card_->driver().stream_create(each, kStreamNonBlocking),
+                 "cuStreamCreate");
+  }
+}
+
+void CudaStream::capture(const BoundProduct& product, GraphHandle& graph) {
+  std::scoped_lock lock(recording_mutex_);
+  card_->check(
+      card_->driver().stream_begin_capture(recording_, kCaptureModeThreadLocal),
+      "cuStreamBeginCapture");
+  std::exception_ptr error;
+  try {
+    products_.multiply(product.request, product.algorithm, product.at,
+                       recording_);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const Result result = card_->driver().stream_end_capture(recording_, &graph);
+  if (error) std::rethrow_exception(error);
+  card_->check(result, "cuStreamEndCapture");
 }
 
 void CudaStream::run(RecordedRun& run, const Letter& letter) {
@@ -150,7 +195,12 @@ void CudaStream::collect() {
                "cuLaunchKernel");
 }
 
-void CudaStream::launch(const BoundLaunch& launch) {
+void CudaStream::launch(const BoundStep& step) {
+  if (const auto* const product = std::get_if<BoundProduct>(&step)) {
+    return products_.multiply(product->request, product->algorithm, product->at,
+                              handle_);
+  }
+  const auto& launch = std::get<BoundLaunch>(step);
   std::vector<void*> parameters = addresses_of(launch);
   card_->check(
       card_->driver().launch_kernel(

@@ -4,7 +4,8 @@
 //
 //   deliver -> kernels of the units, a chain -> collect
 //
-// Kernels are nodes with programmatic edges where the card has them: a kernel
+// Products of cuBLASLt are nodes that hold what the library enqueues. Kernels
+// are nodes with programmatic edges where the card has them: a kernel
 // is launched while its predecessor ends. The chain is a total order, so that
 // memory may be reused without asking who reads it.
 #pragma once
@@ -12,8 +13,10 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "cuda/card.h"
@@ -32,13 +35,21 @@ struct BoundLaunch {
   std::vector<std::uint32_t> starts;  // as in Launch
 };
 
+struct BoundProduct {
+  ProductRequest request;
+  ProductAlgorithm algorithm;
+  ProductAddresses at;
+};
+
+using BoundStep = std::variant<BoundLaunch, BoundProduct>;
+
 class CudaStream;
 
-/// Launches that were recorded as graphs: one for each size of letters, made
-/// when the first one comes.
+/// Steps that were recorded as graphs: one for each size of letters, made when
+/// the first one comes.
 class RecordedRun {
  public:
-  RecordedRun(CudaStream& stream, std::span<const BoundLaunch> launches);
+  RecordedRun(CudaStream& stream, std::vector<BoundStep> steps);
 
  private:
   friend CudaStream;
@@ -59,13 +70,14 @@ class RecordedRun {
   std::unique_ptr<Graph> record(int size_class) const;
 
   CudaStream& stream_;
-  std::vector<BoundLaunch> launches_;
+  std::vector<BoundStep> steps_;
   std::array<std::unique_ptr<Graph>, std::size(kLetterSizes)> graphs_;
 };
 
 class CudaStream {
  public:
-  explicit CudaStream(std::shared_ptr<const Card> card, KernelStore& kernels);
+  CudaStream(std::shared_ptr<const Card> card, KernelStore& kernels,
+             ProductLibrary& products);
 
   const Card& card() const { return *card_; }
   const std::shared_ptr<const Card>& shared_card() const { return card_; }
@@ -77,7 +89,7 @@ class CudaStream {
   void send(const Letter& letter);
   void deliver(const Letter& letter);
   void collect();
-  void launch(const BoundLaunch& launch);
+  void launch(const BoundStep& step);
   void upload(const Upload& upload);
   void download(const Download& download);
   void copy(const Copy& copy);
@@ -89,10 +101,15 @@ class CudaStream {
 
  private:
   friend RecordedRun;
+  /// What the product enqueues, as a graph that the caller ends.
+  void capture(const BoundProduct& product, GraphHandle& graph);
 
   std::shared_ptr<const Card> card_;
   StreamHandle handle_ = nullptr;
+  StreamHandle recording_ = nullptr;  // what the library enqueues is captured
   std::vector<std::shared_ptr<const Kernel>> mailbox_;  // as mailbox_texts()
+  ProductLibrary& products_;
+  std::mutex recording_mutex_;
   CudaBuffer outbox_;
 };
 
