@@ -25,6 +25,12 @@ struct Team {
     return static_cast<int>(threadIdx.x) % kThreads;
   }
 
+  /// Calls f(i) for i = 0 ... n - 1, each by a team.
+  template <class F>
+  static __device__ void each(Index n, F f) {
+    for (Index i = index(); i < n; i += count()) f(i);
+  }
+
   /// All totals of the team, merged in the same order each time. The whole
   /// team calls it.
   template <class R>
