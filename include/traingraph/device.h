@@ -18,7 +18,8 @@ class DeviceContext;
 class TRAINGRAPH_API Device {
  public:
   /// Throws DeviceError, with the reason, when the device is not available.
-  /// Any is the GPU when there is one, else the CPU; never the ANE.
+  /// Any is the GPU when there is one, else the CPU; never the ANE. Graphs that
+  /// the GPU lacks an op for are compiled for the CPU then.
   /// ML Compute's selectsMultipleComputeDevices is a permission: work runs on
   /// one GPU all the same.
   explicit Device(DeviceType type = DeviceType::Any,

@@ -74,6 +74,7 @@ class CudaContext final : public DeviceContext {
  private:
   std::size_t free_bytes() const;
   void begin(Submission& submission);
+  void give_up(Submission& submission, std::exception_ptr error);
   void launch(Submission& submission, const Landing::Slot& slot,
               bool is_blocked);
   std::exception_ptr lose(const char* reason);
@@ -144,8 +145,9 @@ std::unique_ptr<BoundUnits> CudaContext::bind(
 }
 
 void CudaContext::help(Submission& submission) {
+  Landing::Watch watch(landing_);
   queue_.help(submission);
-  landing_.watch(landing_.last_ticket());
+  watch.poll();
 }
 
 /// On a thread of the queue.
@@ -165,11 +167,20 @@ void CudaContext::begin(Submission& submission) {
   try {
     on_card([&] { launch(submission, slot, error != nullptr); });
   } catch (...) {
-    // Nothing of it may run any more before its memory is let go.
-    landing_.drain();
-    return submission.finished(std::current_exception(), 0);
+    return give_up(submission, std::current_exception());
   }
-  landing_.launched(submission, std::move(error), !submission.is_awaited);
+  landing_.launched(submission, std::move(error));
+}
+
+/// Parts of it may run: they are over before it is, as is all before it.
+void CudaContext::give_up(Submission& submission, std::exception_ptr error) {
+  try {
+    stream_.synchronize();
+  } catch (...) {
+    // The card is lost, or will not run them.
+  }
+  landing_.land_all();
+  submission.finished(std::move(error), 0);
 }
 
 void CudaContext::launch(Submission& submission, const Landing::Slot& slot,

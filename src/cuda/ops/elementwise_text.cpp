@@ -13,22 +13,42 @@ namespace {
 /// The names of enumerators are those of the formulas' structs.
 #define NAME(Name)     \
   case NAMED_BY::Name: \
-    return #Name;
+    return #Name
 
 #define NAMED_BY ArithmeticOperation
 std::string_view formula_name(ArithmeticOperation operation) {
   switch (operation) {
-    NAME(Floor)
-    NAME(Round)
-    NAME(Ceil)
-    NAME(Sqrt)
-    NAME(Rsqrt)
-    NAME(Sin)
-    NAME(Cos) NAME(Tan) NAME(Asin) NAME(Acos) NAME(Atan) NAME(Sinh) NAME(Cosh)
-        NAME(Tanh) NAME(Asinh) NAME(Acosh) NAME(Atanh) NAME(Exp) NAME(Exp2)
-            NAME(Log) NAME(Log2) NAME(Erf) NAME(Add) NAME(Subtract)
-                NAME(Multiply) NAME(Divide) NAME(Pow) NAME(MultiplyNoNaN)
-                    NAME(DivideNoNaN) NAME(Min) NAME(Max)
+    NAME(Floor);
+    NAME(Round);
+    NAME(Ceil);
+    NAME(Sqrt);
+    NAME(Rsqrt);
+    NAME(Sin);
+    NAME(Cos);
+    NAME(Tan);
+    NAME(Asin);
+    NAME(Acos);
+    NAME(Atan);
+    NAME(Sinh);
+    NAME(Cosh);
+    NAME(Tanh);
+    NAME(Asinh);
+    NAME(Acosh);
+    NAME(Atanh);
+    NAME(Exp);
+    NAME(Exp2);
+    NAME(Log);
+    NAME(Log2);
+    NAME(Erf);
+    NAME(Add);
+    NAME(Subtract);
+    NAME(Multiply);
+    NAME(Divide);
+    NAME(Pow);
+    NAME(MultiplyNoNaN);
+    NAME(DivideNoNaN);
+    NAME(Min);
+    NAME(Max);
   }
   return {};
 }
@@ -36,14 +56,18 @@ std::string_view formula_name(ArithmeticOperation operation) {
 #define NAMED_BY ComparisonOperation
 std::string_view formula_name(ComparisonOperation operation) {
   switch (operation) {
-    NAME(Equal)
-    NAME(NotEqual)
-    NAME(Less)
-    NAME(Greater)
-    NAME(LessOrEqual)
-    NAME(GreaterOrEqual)
-    NAME(LogicalAND) NAME(LogicalOR) NAME(LogicalNAND) NAME(LogicalNOR)
-        NAME(LogicalXOR) NAME(LogicalNOT)
+    NAME(Equal);
+    NAME(NotEqual);
+    NAME(Less);
+    NAME(Greater);
+    NAME(LessOrEqual);
+    NAME(GreaterOrEqual);
+    NAME(LogicalAND);
+    NAME(LogicalOR);
+    NAME(LogicalNAND);
+    NAME(LogicalNOR);
+    NAME(LogicalXOR);
+    NAME(LogicalNOT);
   }
   return {};
 }

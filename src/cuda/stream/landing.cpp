@@ -47,36 +47,47 @@ Landing::Slot Landing::next_slot() {
           ticket};
 }
 
-void Landing::launched(Submission& submission, std::exception_ptr error,
-                       bool wakes) {
+void Landing::launched(Submission& submission, std::exception_ptr error) {
   {
     std::scoped_lock lock(mutex_);
     ++num_launched_;
     runs_[num_launched_ % kMaxInTheAir] = {&submission, std::move(error)};
-    if (!wakes) return;
+    if (num_watching_ > 0) return;
   }
   to_watch_.notify_one();
 }
 
-void Landing::watch(std::uint64_t ticket) {
+void Landing::land_all() {
   std::unique_lock lock(mutex_);
-  ++num_watching_;
+  while (num_landed_ < num_launched_) wait_for_next(lock);
+}
+
+Landing::Watch::Watch(Landing& landing) : landing_(landing) {
+  std::scoped_lock lock(landing_.mutex_);
+  ++landing_.num_watching_;
+}
+
+/// What is left, launched by whomever, is the thread's.
+Landing::Watch::~Watch() {
+  {
+    std::scoped_lock lock(landing_.mutex_);
+    --landing_.num_watching_;
+    if (landing_.num_landed_ == landing_.num_launched_) return;
+  }
+  landing_.to_watch_.notify_one();
+}
+
+void Landing::Watch::poll() {
+  std::unique_lock lock(landing_.mutex_);
+  const std::uint64_t ticket = landing_.num_launched_;
   const Backoff::Clock::time_point start = Backoff::Clock::now();
-  while (num_landed_ < ticket && Backoff::Clock::now() - start < kWatchTime) {
-    if (land(lock)) continue;
+  while (landing_.num_landed_ < ticket &&
+         Backoff::Clock::now() - start < kWatchTime) {
+    if (landing_.land(lock)) continue;
     lock.unlock();
     std::this_thread::yield();
     lock.lock();
   }
-  --num_watching_;
-  const bool leaves_rest = num_landed_ < num_launched_;
-  lock.unlock();
-  if (leaves_rest) to_watch_.notify_one();
-}
-
-std::uint64_t Landing::last_ticket() const {
-  std::scoped_lock lock(mutex_);
-  return num_launched_;
 }
 
 void Landing::drain() {

@@ -35,15 +35,27 @@ class Landing {
   };
   Slot next_slot();
   /// The run with that slot was launched: finished() is called when it is over,
-  /// with `error` (it was skipped) if it is not null. With a `wakes`, the
-  /// thread sees to it; else watch() follows.
-  void launched(Submission& submission, std::exception_ptr error, bool wakes);
-  /// Polls until all runs up to `ticket` are over, or this takes long.
-  void watch(std::uint64_t ticket);
-  /// The ticket of the last run that was launched.
-  std::uint64_t last_ticket() const;
+  /// with `error` (it was skipped) if it is not null.
+  void launched(Submission& submission, std::exception_ptr error);
+  /// Lands all runs that were launched, here.
+  void land_all();
   /// Waits until everything launched so far is over.
   void drain();
+
+  /// The calling thread launches runs and waits for them: while this lives, the
+  /// landing's own thread is not woken for them.
+  class Watch {
+   public:
+    explicit Watch(Landing& landing);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    /// Polls until what was launched is over, or this takes long.
+    void poll();
+
+   private:
+    Landing& landing_;
+  };
 
  private:
   static constexpr std::size_t kMaxInTheAir = 64;

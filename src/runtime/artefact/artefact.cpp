@@ -219,7 +219,7 @@ void load_into(Session& session, bool trains, const std::filesystem::path& path,
     FirstValues(from, merged).give(has_state);
     const bool is_limit = stored.max_gpu_ms >= 0;  // false for NaN
     if (!is_limit) throw std::runtime_error("max_gpu_ms is negative");
-    compile_loaded(session, device, std::move(merged),
+    compile_loaded(session, device, merged,
                    {.fuses = stored.fuses,
                     .reuse_memory = stored.reuse_memory,
                     .max_gpu_ms = stored.max_gpu_ms});

@@ -260,10 +260,25 @@ void Session::place_layers() const {
   }
 }
 
-void compile(Session& session, const Device& device,
-             const CompileOptions& options, const TensorMap& constants,
-             DataList constants_data) {
-  std::scoped_lock lock(session.mutex);
+namespace {
+
+/// Calls `compile_for` with the device; any device is the CPU, too, where the
+/// GPU lacks what the graph needs.
+template <class CompileFor>
+void compile_on(const Device& device, const CompileFor& compile_for) {
+  const bool may_be_cpu = device.type() == DeviceType::Any &&
+                          device.actual_device_type() == DeviceType::GPU;
+  if (!may_be_cpu) return compile_for(device);
+  try {
+    compile_for(device);
+  } catch (const UnsupportedError&) {
+    compile_for(Device::cpu());
+  }
+}
+
+void compile_for(Session& session, const Device& device,
+                 const CompileOptions& options, const TensorMap& constants,
+                 DataList constants_data) {
   session.in_flight.wait_until_idle();
   Declaration& declaration = session.declaration;
   if (session.is_loaded) {
@@ -313,9 +328,8 @@ void compile(Session& session, const Device& device,
   session.place_layers();
 }
 
-void compile_loaded(Session& session, const Device& device, Merged merged,
-                    const CompilerOptions& options) {
-  std::scoped_lock lock(session.mutex);
+void load_for(Session& session, const Device& device, Merged merged,
+              const CompilerOptions& options) {
   device.context()->require_not_lost("load");
   Declaration& declaration = session.declaration;
   session.is_loaded = true;
@@ -329,6 +343,25 @@ void compile_loaded(Session& session, const Device& device, Merged merged,
   session.executor.configure(declaration, /*poison_memory=*/false,
                              platform_seed());
   freeze.keep();
+}
+
+}  // namespace
+
+void compile(Session& session, const Device& device,
+             const CompileOptions& options, const TensorMap& constants,
+             DataList constants_data) {
+  std::scoped_lock lock(session.mutex);
+  compile_on(device, [&](const Device& chosen) {
+    compile_for(session, chosen, options, constants, constants_data);
+  });
+}
+
+void compile_loaded(Session& session, const Device& device,
+                    const Merged& merged, const CompilerOptions& options) {
+  std::scoped_lock lock(session.mutex);
+  compile_on(device, [&](const Device& chosen) {
+    load_for(session, chosen, merged, options);
+  });
 }
 
 void compile_optimizer(Session& session, OptimizerPtr optimizer) {

@@ -75,8 +75,8 @@ void compile(Session& session, const Device& device,
              DataList constants_data);
 void compile_optimizer(Session& session, OptimizerPtr optimizer);
 /// Puts what was read from a file into a session that has declared nothing.
-void compile_loaded(Session& session, const Device& device, Merged merged,
-                    const CompilerOptions& options);
+void compile_loaded(Session& session, const Device& device,
+                    const Merged& merged, const CompilerOptions& options);
 
 // --- link_sessions.cpp ---
 /// Joins graphs; the first comes first in forward order. Handles as users hold
