@@ -26,13 +26,15 @@ inline __device__ float scale_of_row(const T* row, Index width, float p,
     PreciseSum sum = Sum::neutral();
     for (Index i = Team::lane(); i < width; i += Team::kSize) {
       const float share = fabs(static_cast<float>(row[i])) / largest;
-      const float power =
-          p == 2 ? share * share : p == 1 ? share : pow(share, p);
+      const float power = p == 2   ? share * share
+                          : p == 1 ? share
+                                   : pow(share, p);
       sum = Sum::merge(sum, Sum::of(power));
     }
     const float total = Team::template all<Sum>(sum).value();
-    const float root =
-        p == 2 ? sqrt(total) : p == 1 ? total : pow(total, 1 / p);
+    const float root = p == 2   ? sqrt(total)
+                       : p == 1 ? total
+                                : pow(total, 1 / p);
     norm = largest * root;
   }
   return norm > most ? most / (norm + 1e-7f) : 1.0f;

@@ -9,21 +9,25 @@ namespace traingraph {
 namespace cuda {
 
 template <class T>
-struct Nothing {
-  static __device__ T value() { return static_cast<T>(-1); }
-};
+inline __device__ T nothing() {
+  return static_cast<T>(-1);
+}
 template <>
-struct Nothing<boolean> {
-  static __device__ boolean value() { return 0; }
-};
+inline __device__ boolean nothing<boolean>() {
+  return 0;
+}
 template <>
-struct Nothing<float> {
-  static __device__ float value() { return infinity() - infinity(); }
-};
+inline __device__ float nothing<float>() {
+  return infinity() - infinity();
+}
 template <>
-struct Nothing<float16> : Nothing<float> {};
+inline __device__ float16 nothing<float16>() {
+  return nothing<float>();
+}
 template <>
-struct Nothing<bfloat16> : Nothing<float> {};
+inline __device__ bfloat16 nothing<bfloat16>() {
+  return nothing<float>();
+}
 
 inline __device__ bool is_inside(Index at, Index size) {
   return at >= 0 && at < size;
@@ -64,7 +68,7 @@ inline __device__ T scattered_sum(T data, Index position, Index size,
     are_inside = are_inside && is_inside(named, size);
     if (named == position) sum = SumOf<T>::plus(sum, SumOf<T>::of(x(j)));
   }
-  return are_inside ? SumOf<T>::result(sum) : Nothing<T>::value();
+  return are_inside ? SumOf<T>::result(sum) : nothing<T>();
 }
 
 /// The last source of those, if there is one.
@@ -78,7 +82,7 @@ inline __device__ T scattered_last(T data, Index position, Index size,
     are_inside = are_inside && is_inside(named, size);
     if (named == position) last = j;
   }
-  if (!are_inside) return Nothing<T>::value();
+  if (!are_inside) return nothing<T>();
   return last < 0 ? data : x(last);
 }
 

@@ -36,11 +36,19 @@ struct Team {
   template <class R>
   static __device__ typename R::Total all(typename R::Total own) {
     using Total = typename R::Total;
-    if (kThreads == 1) return own;
-    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-      own = R::merge(own, exchanged(own, mask));
+    if constexpr (kThreads > 1) {
+      for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+        own = R::merge(own, exchanged(own, mask));
+      }
     }
-    if (kThreads <= kWarp) return own;
+    if constexpr (kThreads > kWarp) own = all_of_block<R>(own);
+    return own;
+  }
+
+ private:
+  template <class R>
+  static __device__ typename R::Total all_of_block(typename R::Total own) {
+    using Total = typename R::Total;
     constexpr int kWarps = (kThreads + kWarp - 1) / kWarp;
     SHARED(Total, totals, kWarps);
     if (threadIdx.x % kWarp == 0) totals[threadIdx.x / kWarp] = own;

@@ -37,8 +37,7 @@ struct GatherText {
   KernelWriter& kernel;
   std::string o, k, i;
 
-  GatherText(const GatherForm& form, KernelWriter& kernel,
-             const Extents& sizes)
+  GatherText(const GatherForm& form, KernelWriter& kernel, const Extents& sizes)
       : form(form), kernel(kernel) {
     const auto at = write_coordinates(kernel, sizes, "e");
     o = "Index(" + at[0] + ")";
@@ -104,9 +103,9 @@ void lower_gather(UnitBuilder& unit) {
                      ";\n    const auto element = " + x + "[" +
                      text.place(form.size, "inside(named, " + size + ")") +
                      "];\n");
-             return "is_inside(named, " + size + ") ? element : " +
-                    type_text(type) + "(Nothing<" + type_text(type) +
-                    ">::value())";
+             return "is_inside(named, " + size +
+                    ") ? element : " + type_text(type) + "(nothing<" +
+                    type_text(type) + ">())";
            })});
 }
 
@@ -135,7 +134,8 @@ void lower_scatter(UnitBuilder& unit) {
   launches.push_back(map_elements(
       std::move(kernel), form, y, type, form.elements(),
       [&](KernelWriter& to, const GatherText& text) {
-        const std::string value = text.lambda(x + "[" + text.place(form.count, "j") + "]");
+        const std::string value =
+            text.lambda(x + "[" + text.place(form.count, "j") + "]");
         if (sorts) {
           return sorted.sum(to, form.count, form.size, type, from + "[e]",
                             text.k, value);
@@ -162,13 +162,12 @@ void lower_scatter_gradient(UnitBuilder& unit) {
            std::move(kernel), form, dx, type, form.named(),
            [&](KernelWriter& to, const GatherText& text) {
              const std::string size = text.at(form.size);
-             to.body("    const Index named = " + text.index(indices, text.k) +
-                     ";\n    if (!is_inside(named, " + size +
-                     ")) return Nothing<" + type_text(type) +
-                     ">::value();\n    if (!is_last(" + text.k + ", " +
-                     text.at(form.count) + ", " +
-                     text.lambda(text.index(indices, "j")) +
-                     ")) return 0.0f;\n");
+             to.body(
+                 "    const Index named = " + text.index(indices, text.k) +
+                 ";\n    if (!is_inside(named, " + size + ")) return nothing<" +
+                 type_text(type) + ">();\n    if (!is_last(" + text.k + ", " +
+                 text.at(form.count) + ", " +
+                 text.lambda(text.index(indices, "j")) + ")) return 0.0f;\n");
              return dy + "[" + text.place(form.size, "named") + "]";
            })});
 }

@@ -39,10 +39,9 @@ Launch look_up(UnitBuilder& unit, const Table& table, int weights, int at,
               " {\n");
   const auto k = write_coordinates(kernel, {tokens, table.width}, "e");
   kernel.body("    const Index row = " + named + "[" + k[0] +
-              "];\n    if (!is_inside(row, " + rows + ")) return Nothing<" +
-              type_text(type) + ">::value();\n    return " + from +
-              "[row * " + text_of(kernel, table.width) + " + " + k[1] +
-              "];\n  });\n");
+              "];\n    if (!is_inside(row, " + rows + ")) return nothing<" +
+              type_text(type) + ">();\n    return " + from + "[row * " +
+              text_of(kernel, table.width) + " + " + k[1] + "];\n  });\n");
   return std::move(kernel).launch(map_blocks(count.value, 4), kMapThreads);
 }
 
@@ -63,15 +62,13 @@ Launch scale_rows(UnitBuilder& unit, const Table& table, int weights, int at,
   kernel.body("  const auto at = [&](Index k) { return Index(" + named +
               "[k]); };\n  " + team + "::each(" + text_of(kernel, tokens) +
               ", [&](Index k) {\n    const bool is_row = is_inside(at(k), " +
-              text_of(kernel, table.rows) +
-              ");\n    const " + type_text(type) + "* row = " + from + " + " +
-              "(is_row ? at(k) : 0) * " + width + ";\n" + condition +
-              "    const float scale = scale_of_row<" + team + ">(row, " +
-              width + ", " + literal(attrs.p_norm) + ", " +
-              literal(attrs.maximum_norm) +
-              ");\n    for (Index i = " + team + "::lane(); i < " + width +
-              "; i += " + team + "::kSize) {\n      " + target(kernel) +
-              ";\n    }\n  });\n");
+              text_of(kernel, table.rows) + ");\n    const " + type_text(type) +
+              "* row = " + from + " + " + "(is_row ? at(k) : 0) * " + width +
+              ";\n" + condition + "    const float scale = scale_of_row<" +
+              team + ">(row, " + width + ", " + literal(attrs.p_norm) + ", " +
+              literal(attrs.maximum_norm) + ");\n    for (Index i = " + team +
+              "::lane(); i < " + width + "; i += " + team +
+              "::kSize) {\n      " + target(kernel) + ";\n    }\n  });\n");
   return std::move(kernel).launch(team_blocks(tokens.value, threads),
                                   team_block(threads));
 }
@@ -94,8 +91,8 @@ void lower_embedding(UnitBuilder& unit) {
         "    if (!is_row || !is_first<" + team_text(threads) +
             ">(k, at)) return;\n",
         [&](KernelWriter& kernel) {
-          const std::string to = kernel.pointer(weights, type) +
-                                 "[at(k) * " + width + " + i]";
+          const std::string to =
+              kernel.pointer(weights, type) + "[at(k) * " + width + " + i]";
           return "if (scale != 1) " + to + " = float(row[i]) * scale";
         });
     return emit(unit, {scaled, look_up(unit, table, weights, at, y)});
@@ -103,14 +100,14 @@ void lower_embedding(UnitBuilder& unit) {
   if (attrs.maximum_norm == 0) {
     return emit(unit, {look_up(unit, table, weights, at, y)});
   }
-  emit(unit, {scale_rows(unit, table, weights, at, "",
-                         [&](KernelWriter& kernel) {
-                           const std::string element = type_text(type);
-                           return kernel.pointer(y, type) + "[k * " + width +
-                                  " + i] = is_row ? " + element +
-                                  "(float(row[i]) * scale) : " + element +
-                                  "(Nothing<" + element + ">::value())";
-                         })});
+  emit(unit,
+       {scale_rows(unit, table, weights, at, "", [&](KernelWriter& kernel) {
+         const std::string element = type_text(type);
+         return kernel.pointer(y, type) + "[k * " + width +
+                " + i] = is_row ? " + element +
+                "(float(row[i]) * scale) : " + element + "(nothing<" + element +
+                ">())";
+       })});
 }
 
 void lower_embedding_gradient(UnitBuilder& unit) {

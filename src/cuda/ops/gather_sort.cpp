@@ -30,8 +30,8 @@ SortedPositions sort_positions(UnitBuilder& unit, int at, DataType type,
               ", [&](Index k) { return Index(" + from + "[k]); }, " +
               kernel.pointer(positions.sorted, DataType::Int32) + ", " +
               kernel.pointer(positions.order, DataType::Int32) + ");\n");
-  launches.push_back(std::move(kernel).launch(map_blocks(count.value, 1),
-                                              kSortThreads));
+  launches.push_back(
+      std::move(kernel).launch(map_blocks(count.value, 1), kSortThreads));
   return positions;
 }
 
@@ -44,8 +44,8 @@ std::string SortedPositions::sum(KernelWriter& kernel, const Extent& count,
   const std::string element = type_text(type);
   kernel.body("    const Index num_named = " + text_of(kernel, count) +
               ";\n    if (" + keys + "[num_named - 1] >= " +
-              text_of(kernel, size) + ") return Nothing<" + element +
-              ">::value();\n    const Range range = range_of(" + keys +
+              text_of(kernel, size) + ") return nothing<" + element +
+              ">();\n    const Range range = range_of(" + keys +
               ", num_named, " + position + ");\n");
   return "sorted_sum<" + element + ">(" + data + ", range, " +
          kernel.pointer(order, DataType::Int32) + ", " + source + ")";

@@ -16,8 +16,8 @@ struct SortedPositions {
 
   /// Writes the range of `position`; returns `data` and the sum of the sources
   /// that name it, of type `type`; NaN where a position is outside of `size`.
-  std::string sum(KernelWriter& kernel, const Extent& count,
-                  const Extent& size, DataType type, const std::string& data,
+  std::string sum(KernelWriter& kernel, const Extent& count, const Extent& size,
+                  DataType type, const std::string& data,
                   const std::string& position, const std::string& source) const;
 };
 

@@ -53,8 +53,8 @@ std::vector<Launch> reduced_losses(
       .finish =
           [&](KernelWriter& kernel, const std::string&,
               const std::string& total) {
-            kernel.body("    *" + kernel.pointer(y, DataType::Float32) +
-                        " = " + reducer + "::finish(" + total + ", " +
+            kernel.body("    *" + kernel.pointer(y, DataType::Float32) + " = " +
+                        reducer + "::finish(" + total + ", " +
                         text_of(kernel, product(of.loss_sizes())) + ") * " +
                         literal(of.attrs().weight) + ";\n");
           }};
@@ -87,10 +87,10 @@ Launch single_losses(const LossOperands& of, int y, float scale) {
   kernel.body("  " + team + "::each(" + text_of(kernel, walk.count()) +
               ", [&](Index i) {\n");
   const Places at = walk.write_offsets(kernel, "i");
-  kernel.body("    const float loss = " +
-              weighted_loss(of, kernel, at, threads) + " * " +
-              literal(scale) + ";\n    if (" + team + "::lane() == 0) " +
-              kernel.pointer(y, DataType::Float32) + "[i] = loss;\n  });\n");
+  kernel.body(
+      "    const float loss = " + weighted_loss(of, kernel, at, threads) +
+      " * " + literal(scale) + ";\n    if (" + team + "::lane() == 0) " +
+      kernel.pointer(y, DataType::Float32) + "[i] = loss;\n  });\n");
   return std::move(kernel).launch(team_blocks(walk.count().value, threads),
                                   team_block(threads));
 }
@@ -118,8 +118,7 @@ std::vector<Launch> cosine_losses(UnitBuilder& unit, const LossOperands& of,
             const Places at = samples.write_offsets(kernel, o);
             kernel.body("    " + kernel.pointer(y, DataType::Float32) + "[" +
                         o + "] = (1 - Sum::finish(" + total + ", 1)) * " +
-                        of.weight(kernel, at) + " * " + literal(scale) +
-                        ";\n");
+                        of.weight(kernel, at) + " * " + literal(scale) + ";\n");
           }};
   return reduction_launches(unit, reduction);
 }
@@ -157,10 +156,10 @@ std::string gradient_scale(const LossOperands& of, KernelWriter& kernel,
   const std::string dy = kernel.pointer(gradient, DataType::Float32) +
                          (of.is_reduced() ? "[0]" : "[i]");
   const std::string scale =
-      divisor < 0 ? of.scale(kernel)
-                  : "inverse_or_0(" +
-                        kernel.pointer(divisor, DataType::Float32) + "[0]) * " +
-                        literal(of.attrs().weight);
+      divisor < 0
+          ? of.scale(kernel)
+          : "inverse_or_0(" + kernel.pointer(divisor, DataType::Float32) +
+                "[0]) * " + literal(of.attrs().weight);
   return scale + " * " + dy + " * " + of.weight(kernel, at);
 }
 
@@ -173,14 +172,13 @@ Launch class_gradient(const LossOperands& of, int gradient, int divisor,
   kernel.body("  " + team + "::each(" + text_of(kernel, walk.count()) +
               ", [&](Index i) {\n");
   const Places at = walk.write_offsets(kernel, "i");
-  kernel.body("    " + of.formula() + "::slopes<" + team + ">(" +
-              of.prediction(kernel) + " + " + at[0] + ", " +
-              kernel.pointer(dx, DataType::Float32) + " + " + at[0] + ", " +
-              text_of(kernel, of.classes()) + ", " +
-              text_of(kernel, of.strides()[0][1]) + ", " +
-              of.class_labels(kernel, at) + ", " +
-              gradient_scale(of, kernel, at, gradient, divisor) +
-              ");\n  });\n");
+  kernel.body(
+      "    " + of.formula() + "::slopes<" + team + ">(" +
+      of.prediction(kernel) + " + " + at[0] + ", " +
+      kernel.pointer(dx, DataType::Float32) + " + " + at[0] + ", " +
+      text_of(kernel, of.classes()) + ", " +
+      text_of(kernel, of.strides()[0][1]) + ", " + of.class_labels(kernel, at) +
+      ", " + gradient_scale(of, kernel, at, gradient, divisor) + ");\n  });\n");
   return std::move(kernel).launch(team_blocks(walk.count().value, threads),
                                   team_block(threads));
 }
@@ -197,7 +195,8 @@ Launch element_gradient(const LossOperands& of, int gradient, int dx) {
   kernel.body("  map<4>(" + y + ", " + text_of(kernel, walk.count()) +
               ", [&](Index element) {\n");
   const Places at = walk.write_offsets(kernel, "element");
-  kernel.body("    const Index i = " + at.back() + ";\n    const float scale = " +
+  kernel.body("    const Index i = " + at.back() +
+              ";\n    const float scale = " +
               gradient_scale(of, kernel, at, gradient, -1) + ";\n");
   const std::string label = of.label(kernel, at);
   kernel.body("    return " +

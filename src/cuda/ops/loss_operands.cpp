@@ -46,33 +46,34 @@ LossOperands::LossOperands(UnitBuilder& unit, int first)
       sizes_(input_extents(unit, first)) {
   const Shape& shape = unit.input_shape(first);
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    is_summed_.push_back(has_classes() ? axis == 1
-                                       : attrs_.type ==
-                                                 LossType::CosineDistance &&
-                                             axis > 0);
+    is_summed_.push_back(
+        has_classes() ? axis == 1
+                      : attrs_.type == LossType::CosineDistance && axis > 0);
   }
   prediction_ = unit.read(first);
   labels_ = unit.read(first + 1);
   strides_.push_back(strides_of(sizes_));
-  strides_.push_back(view_strides(
-      unit, first + 1,
-      loss_labels_shape(attrs_.type, shape, unit.input_shape(first + 1),
-                        are_names_)
-          .value()));
+  strides_.push_back(
+      view_strides(unit, first + 1,
+                   loss_labels_shape(attrs_.type, shape,
+                                     unit.input_shape(first + 1), are_names_)
+                       .value()));
   strides_.emplace_back(sizes_.size(), Extent{0});
   if (unit.has(first + 2)) {
     weights_ = unit.read(first + 2);
     const Shape& given = unit.input_shape(first + 2);
     if (given.num_elements() > 1 || follows_batch(unit, first + 2)) {
       const Shape view = loss_weights_shape(attrs_.type, shape, given).value();
-      strides_[2] = view_strides(unit, first + 2,
-                                 with_summed_axes(view, is_summed_));
+      strides_[2] =
+          view_strides(unit, first + 2, with_summed_axes(view, is_summed_));
     }
   }
   if (unit.has(first + 3)) class_weights_ = unit.read(first + 3);
 }
 
-bool LossOperands::has_classes() const { return sums_over_classes(attrs_.type); }
+bool LossOperands::has_classes() const {
+  return sums_over_classes(attrs_.type);
+}
 
 /// Of an input that is seen as `view`, whose sizes are those of the prediction
 /// or 1.
@@ -129,9 +130,8 @@ std::string LossOperands::class_labels(KernelWriter& kernel,
   const float smoothing = attrs_.label_smoothing;
   const std::int64_t count =
       attrs_.class_count > 1 ? attrs_.class_count : classes().value;
-  const std::string smoothed =
-      literal(1 - smoothing) + ", " +
-      literal(smoothing / static_cast<float>(count));
+  const std::string smoothed = literal(1 - smoothing) + ", " +
+                               literal(smoothing / static_cast<float>(count));
   if (are_names_) {
     return "named_label(" + label(kernel, at) + ", " +
            text_of(kernel, classes()) + ", " + literal(attrs_.ignore_index) +
@@ -160,8 +160,8 @@ std::string LossOperands::formula() const {
     case LossType::MeanSquaredError:
       return braced("MeanSquaredError", {});
     case LossType::SigmoidCrossEntropy:
-      return braced("SigmoidCrossEntropy", {1 - attrs_.label_smoothing,
-                                            attrs_.label_smoothing / 2});
+      return braced("SigmoidCrossEntropy",
+                    {1 - attrs_.label_smoothing, attrs_.label_smoothing / 2});
     case LossType::Hinge:
       return braced("Hinge", {});
     case LossType::Huber:
