@@ -20,6 +20,7 @@ LIBRARY_FOLDERS = (
 )  # fmt: skip
 # Of tests/cpp: what needs Objective-C++ and the emulator of Apple's classes.
 EMULATOR_TESTS = ("emulator", "metal")
+CUDA_TESTS = ("cuda",)
 # Family x of ops is x.* or x_<part>.* in each of these folders ...
 FAMILIES = (
     "elementwise", "matmul", "conv", "pool", "norm", "reduce", "upsample", "gather",
@@ -104,6 +105,8 @@ def test_lists(folder: Path, text: str) -> str:
         command = f"traingraph_test({sub.name}{listing(tests)})\n"
         if sub.name in EMULATOR_TESTS:
             command = f"if(TRAINGRAPH_METAL_EMULATOR)\n{command}endif()\n"
+        if sub.name in CUDA_TESTS:
+            command = f"if(TRAINGRAPH_CUDA_EMULATOR)\n{command}endif()\n"
         if tests:
             commands.append(command)
     body = "\n".join(commands)

@@ -4,6 +4,7 @@
 #include "cuda/code/kernel_writer.h"
 #include "cuda/kernel_table.h"
 #include "cuda/ops/elementwise.h"
+#include "cuda/ops/matmul.h"
 #include "cuda/ops/update.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
@@ -15,6 +16,7 @@ void CudaPolicy::lower(OpKind op, UnitBuilder& unit) const {
 }
 
 Fusions CudaPolicy::find_fusions(FusionSearch search) const {
+  join_products(search);
   join_elementwise(search);
   join_updates(search);
   return std::move(search).take();

@@ -78,7 +78,8 @@ Launch KernelWriter::launch(std::int64_t blocks, unsigned threads,
                                   .got = std::to_string(blocks)});
   }
   text_.definition = "extern \"C\" __global__ void __launch_bounds__(" +
-                     std::to_string(threads) + ") KERNEL(" + signature_ +
+                     std::to_string(threads) + (needs_registers_ ? ", 1" : "") +
+                     ") KERNEL(" + signature_ +
                      ") {\n  begin_after_previous();\n" + body_ + "}\n";
   return {.text = std::move(text_),
           .shape = {.blocks = static_cast<unsigned>(blocks),

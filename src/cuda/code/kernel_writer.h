@@ -49,6 +49,9 @@ class KernelWriter {
   /// Blocks of `threads` threads each.
   Launch launch(std::int64_t blocks, unsigned threads,
                 unsigned shared_bytes = 0) &&;
+  /// Threads may have all registers that a block can have: without this, some
+  /// are spilled for more blocks at once than there is shared memory for.
+  void need_registers() { needs_registers_ = true; }
 
  private:
   std::string add(const std::string& type, std::string name,
@@ -59,6 +62,7 @@ class KernelWriter {
   std::vector<Parameter> parameters_;
   std::vector<std::uint32_t> starts_;
   int num_locals_ = 0;
+  bool needs_registers_ = false;
 };
 
 /// Ends the lowering of the builder's node.

@@ -6,9 +6,10 @@
 
 #include "base/divide_up.h"
 #include "cuda/kernel_table.h"
+#include "cuda/ops/elementwise_expression.h"
 #include "cuda/ops/elementwise_text.h"
+#include "cuda/ops/matmul.h"
 #include "cuda/ops/walk.h"
-#include "lowering/expression.h"
 
 namespace traingraph::cuda {
 namespace {
@@ -41,54 +42,22 @@ void join_elementwise(FusionSearch& search) {
 void lower_elementwise(UnitBuilder& unit) {
   if (is_view(unit)) return unit.alias(0, 0);
   Expression expression(unit);
-  UnitBuilder& last = expression.steps.back().unit;
-  const Extents sizes = result_extents(last);
-  KernelWriter kernel("map.cuh");
-
-  std::vector<std::string> pointers;
-  std::vector<Extents> strides;
-  std::vector<int> large;  // arguments that the result may overwrite
-  for (const auto& [step, input] : expression.operands) {
-    UnitBuilder& reader = expression.steps[step].unit;
-    const int arg = reader.read(input);
-    const TensorDescriptor& desc = reader.input_desc(input);
-    pointers.push_back(kernel.pointer(arg, desc.data_type));
-    strides.push_back(
-        broadcast_strides(input_extents(reader, input), sizes.size()));
-    if (desc.shape == last.result_shape() &&
-        size_of(desc.data_type) == size_of(last.result_desc().data_type)) {
-      large.push_back(arg);
-    }
+  if (find_product(expression) != nullptr) {
+    return lower_product_expression(expression);
   }
+  const std::vector<int> args = read_operands(expression);
   const int out = unit.write(0);
-  for (const int arg : large) unit.may_overwrite(out, arg);
-  const DataType type = last.result_desc().data_type;
-  const std::string y = kernel.pointer(out, type);
-
-  const Walk walk(sizes, strides);
-  const std::string n = text_of(kernel, walk.count());
+  may_overwrite_operands(expression, out, args, {});
+  KernelWriter kernel("map.cuh");
+  const std::string y = kernel.pointer(out, unit.result_desc().data_type);
+  const Extent count = product(result_extents(unit));
+  const std::string n = text_of(kernel, count);
   kernel.body("  map<" + std::to_string(kElements) + ">(" + y + ", " + n +
               ", [&](Index i) {\n");
-  const std::vector<std::string> offsets = walk.write_offsets(kernel, "i");
-  std::vector<std::string> operands;
-  for (std::size_t k = 0; k < pointers.size(); ++k) {
-    operands.push_back(kernel.local());
-    kernel.body("    const auto " + operands.back() + " = " + pointers[k] +
-                "[" + offsets[k] + "];\n");
-  }
-  std::vector<std::string> computed;
-  for (const Expression::Step& step : expression.steps) {
-    std::vector<std::string> sources;
-    for (const int source : step.sources) {
-      sources.push_back(source < 0 ? operands[~source] : computed[source]);
-    }
-    computed.push_back(kernel.local());
-    kernel.body("    const auto " + computed.back() + " = " +
-                elementwise_text(step.unit, sources) + ";\n");
-  }
-  kernel.body("    return " + computed.back() + ";\n  });\n");
-  emit(unit, {std::move(kernel).launch(
-                 map_blocks(walk.count().value, kElements), kMapThreads)});
+  const std::string value = write_expression(kernel, expression, args, "i");
+  kernel.body("    return " + value + ";\n  });\n");
+  emit(unit, {std::move(kernel).launch(map_blocks(count.value, kElements),
+                                       kMapThreads)});
 }
 
 void lower_dropout(UnitBuilder& unit) {
