@@ -58,6 +58,7 @@ Block& block() {
 }
 
 Index3 index_of(unsigned linear, Index3 size) {
+  if (linear < size.x) return {linear, 0, 0};
   return {linear % size.x, linear / size.x % size.y, linear / size.x / size.y};
 }
 
