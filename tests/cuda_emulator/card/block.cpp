@@ -19,6 +19,7 @@ constexpr std::size_t kRedZone = 64;  // behind each array in shared memory
 
 struct Warp {
   std::array<std::array<unsigned char, 16>, kLanes> values[2];
+  unsigned char nobodys[16];
   unsigned turn = 0;  // values[turn] are of the next exchange
   std::vector<unsigned> waiting;
 };
@@ -175,10 +176,9 @@ const void* exchange(const void* value, unsigned bytes, unsigned from) {
     warp.waiting.clear();
   }
   wait();
-  static std::array<unsigned char, 16> nobodys;
-  nobodys.fill(kPoison);
-  const bool is_there = from < kLanes && first + from < b.num_threads;
-  return is_there ? values[from].data() : nobodys.data();
+  if (from < kLanes && first + from < b.num_threads) return values[from].data();
+  std::memset(warp.nobodys, kPoison, sizeof warp.nobodys);
+  return warp.nobodys;
 }
 
 void* shared(const void* declaration, unsigned long bytes) {
