@@ -19,6 +19,7 @@ constexpr std::size_t kRedZone = 64;  // behind each array in shared memory
 
 struct Warp {
   std::array<std::array<unsigned char, 16>, kLanes> values[2];
+  unsigned char nobodys[16];
   unsigned turn = 0;  // values[turn] are of the next exchange
   std::vector<unsigned> waiting;
 };
@@ -58,6 +59,7 @@ Block& block() {
 }
 
 Index3 index_of(unsigned linear, Index3 size) {
+  if (linear < size.x) return {linear, 0, 0};
   return {linear % size.x, linear / size.x % size.y, linear / size.x / size.y};
 }
 
@@ -174,10 +176,9 @@ const void* exchange(const void* value, unsigned bytes, unsigned from) {
     warp.waiting.clear();
   }
   wait();
-  static std::array<unsigned char, 16> nobodys;
-  nobodys.fill(kPoison);
-  const bool is_there = from < kLanes && first + from < b.num_threads;
-  return is_there ? values[from].data() : nobodys.data();
+  if (from < kLanes && first + from < b.num_threads) return values[from].data();
+  std::memset(warp.nobodys, kPoison, sizeof warp.nobodys);
+  return warp.nobodys;
 }
 
 void* shared(const void* declaration, unsigned long bytes) {

@@ -75,7 +75,8 @@ namespace cuda_emulator {
 namespace {
 
 constexpr std::size_t kPage = 65536;  // the largest that Linux has
-constexpr std::size_t kStackBytes = 2 * kPage;
+/// A parameter of 32 KiB is copied, maybe more than once.
+constexpr std::size_t kStackBytes = 4 * kPage;
 
 #if defined(__x86_64__)
 constexpr std::size_t kSavedWords = 8, kEntryWord = 6;

@@ -17,6 +17,7 @@
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
 #define __forceinline__ inline
+#define __align__(bytes) alignas(bytes)
 
 // Variables of the thread that runs, which the card sets.
 cuda_emulator::Index3 threadIdx, blockIdx, blockDim, gridDim;

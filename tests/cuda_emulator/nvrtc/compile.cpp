@@ -60,6 +60,14 @@ bool run(const std::vector<std::string>& command, const fs::path& log) {
 
 }  // namespace
 
+bool has_fast_fma() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("fma") != 0;
+#else
+  return false;  // or nothing has to be said
+#endif
+}
+
 Compiled compile(const std::string& text,
                  const std::vector<std::string>& options) {
   const Folder folder;
@@ -67,22 +75,24 @@ Compiled compile(const std::string& text,
   const fs::path library = folder.path / "module.so";
   const fs::path log = folder.path / "log";
   std::ofstream(source) << text;
-  std::vector<std::string> command = {CUDA_EMULATOR_COMPILER,
-                                      "-std=c++17",
-                                      "-O1",
-                                      "-ffp-contract=off",
-                                      "-fno-math-errno",
-                                      "-fno-strict-aliasing",
-                                      "-fno-exceptions",
-                                      "-fno-rtti",
-                                      "-fno-threadsafe-statics",
-                                      "-fno-asynchronous-unwind-tables",
-                                      "-fno-gnu-unique",
-                                      "-fvisibility=hidden",
-                                      "-fPIC",
-                                      "-w",
-                                      "-include",
-                                      CUDA_EMULATOR_DEVICE "/shim.h"};
+  std::vector<std::string> command = {
+      CUDA_EMULATOR_COMPILER,
+      "-std=c++17",
+      "-Og",  // as fast as -O1 on what was measured, in half the time
+      "-ffp-contract=off",
+      "-fno-math-errno",
+      "-fno-strict-aliasing",
+      "-fno-exceptions",
+      "-fno-rtti",
+      "-fno-threadsafe-statics",
+      "-fno-asynchronous-unwind-tables",
+      "-fno-gnu-unique",
+      "-fvisibility=hidden",
+      "-fPIC",
+      "-w",
+      "-include",
+      CUDA_EMULATOR_DEVICE "/shim.h"};
+  if (has_fast_fma()) command.emplace_back("-mfma");
   command.insert(command.end(), options.begin(), options.end());
   for (const std::string& last :
        {std::string("-shared"), std::string("-nostdlib"),

@@ -7,6 +7,10 @@
 
 namespace cuda_emulator {
 
+/// Does code of ours call the processor's fused multiply-add? Without, one of
+/// the C library's takes ten times as long.
+bool has_fast_fma();
+
 struct Compiled {
   bool is_success = false;
   std::string library;  // its bytes

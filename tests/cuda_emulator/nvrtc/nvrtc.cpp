@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NVRTC's functions. Its version is one that NVIDIA has not, so that caches
-// keep code for this card apart.
+// NVRTC's functions. Its version is one that NVIDIA has not, and says what the
+// processor has, so that caches keep apart what is not the same code.
 #include "cuda/abi/nvrtc.h"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ CompilerResult give(const std::string& bytes, std::size_t with, char* to) {
 
 CompilerResult nvrtcVersion(int* major, int* minor) {
   *major = 13;
-  *minor = 99;
+  *minor = has_fast_fma() ? 99 : 98;
   return kAll.version == nullptr ? kInvalidInput : CompilerResult::Success;
 }
 
