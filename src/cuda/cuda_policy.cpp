@@ -39,8 +39,8 @@ CopyCode CudaPolicy::copy(const Layout& from, const Layout& to) const {
 
 std::unique_ptr<UnitCode> CudaPolicy::copy_bytes(std::int64_t bytes) const {
   KernelWriter kernel("map.cuh");
-  const std::string x = kernel.pointer(0, DataType::Boolean);
-  const std::string y = kernel.pointer(1, DataType::Boolean);
+  const std::string x = kernel.pointer(0, DataType::UInt8);
+  const std::string y = kernel.pointer(1, DataType::UInt8);
   const std::string n = kernel.number(bytes, /*varies=*/true);
   kernel.body("  map<4>(" + y + ", " + n + ", [&](Index i) { return " + x +
               "[i]; });\n");

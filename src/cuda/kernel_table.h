@@ -93,11 +93,11 @@ inline constexpr OpKernel pad_gradient{lower_pad_gradient, kHalf};
 inline constexpr OpKernel upsample = kMissing;
 inline constexpr OpKernel upsample_gradient = kMissing;
 // gather
-inline constexpr OpKernel gather = kMissing;
-inline constexpr OpKernel scatter = kMissing;
-inline constexpr OpKernel scatter_gradient = kMissing;
-inline constexpr OpKernel embedding = kMissing;
-inline constexpr OpKernel embedding_gradient = kMissing;
+inline constexpr OpKernel gather{lower_gather, kHalf};
+inline constexpr OpKernel scatter{lower_scatter, kHalf};
+inline constexpr OpKernel scatter_gradient{lower_scatter_gradient, kHalf};
+inline constexpr OpKernel embedding{lower_embedding, kHalf};
+inline constexpr OpKernel embedding_gradient{lower_embedding_gradient, kHalf};
 // loss
 inline constexpr OpKernel loss{lower_loss};
 inline constexpr OpKernel loss_gradient{lower_loss_gradient};

@@ -22,6 +22,10 @@ std::string type_text(DataType type) {
       return "float16";
     case DataType::BFloat16:
       return "bfloat16";
+    case DataType::Int8:
+      return "int8";
+    case DataType::UInt8:
+      return "uint8";
     case DataType::Int32:
       return "int32";
     case DataType::Int64:

@@ -11,6 +11,14 @@ namespace cuda {
 template <class T>
 struct IntegerRange;
 template <>
+struct IntegerRange<int8> {
+  static constexpr int8 low = -128, high = 127;
+};
+template <>
+struct IntegerRange<uint8> {
+  static constexpr uint8 low = 0, high = 255;
+};
+template <>
 struct IntegerRange<int32> {
   static constexpr int32 low = -2147483647 - 1, high = 2147483647;
 };
@@ -32,6 +40,14 @@ inline __device__ To to_integer(float x) {
 template <class To, class From>
 struct Conversion {
   static __device__ To of(From x) { return static_cast<To>(x); }
+};
+template <>
+struct Conversion<int8, float> {
+  static __device__ int8 of(float x) { return to_integer<int8>(x); }
+};
+template <>
+struct Conversion<uint8, float> {
+  static __device__ uint8 of(float x) { return to_integer<uint8>(x); }
 };
 template <>
 struct Conversion<int32, float> {

@@ -19,7 +19,9 @@ using namespace traingraph::formulas;
 
 using Index = long long;
 using int64 = long long;
-using boolean = unsigned char;
+using int8 = signed char;
+using uint8 = unsigned char;
+using boolean = bool;
 
 enum { kWarp = 32 };
 

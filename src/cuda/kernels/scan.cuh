@@ -12,7 +12,6 @@ namespace cuda {
 template <class Team, class R>
 inline __device__ typename R::Total before(typename R::Total own) {
   using Total = typename R::Total;
-  if (Team::kSize == 1) return R::neutral();
   SHARED(Total, totals, Team::kSize);
   totals[Team::lane()] = own;
   barrier();
@@ -40,12 +39,12 @@ inline __device__ void cumulative_sum(const T* x, T* y, Index rows, Index n,
       return start + (kIsReverse ? n - 1 - k : k) * stride;
     };
     typename R::Total total = R::neutral();
-    if (Team::kSize > 1) {
+    if constexpr (Team::kSize > 1) {
       for (Index k = first; k < last; ++k) {
         total = R::merge(total, R::of(x[place(k)], k));
       }
+      total = before<Team, R>(total);
     }
-    total = before<Team, R>(total);
     for (Index k = first; k < last; ++k) {
       const Index i = place(k);
       const typename R::Total next = R::merge(total, R::of(x[i], k));

@@ -25,16 +25,30 @@ struct Team {
     return static_cast<int>(threadIdx.x) % kThreads;
   }
 
+  /// Calls f(i) for i = 0 ... n - 1, each by a team.
+  template <class F>
+  static __device__ void each(Index n, F f) {
+    for (Index i = index(); i < n; i += count()) f(i);
+  }
+
   /// All totals of the team, merged in the same order each time. The whole
   /// team calls it.
   template <class R>
   static __device__ typename R::Total all(typename R::Total own) {
     using Total = typename R::Total;
-    if (kThreads == 1) return own;
-    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-      own = R::merge(own, exchanged(own, mask));
+    if constexpr (kThreads > 1) {
+      for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+        own = R::merge(own, exchanged(own, mask));
+      }
     }
-    if (kThreads <= kWarp) return own;
+    if constexpr (kThreads > kWarp) own = all_of_block<R>(own);
+    return own;
+  }
+
+ private:
+  template <class R>
+  static __device__ typename R::Total all_of_block(typename R::Total own) {
+    using Total = typename R::Total;
     constexpr int kWarps = (kThreads + kWarp - 1) / kWarp;
     SHARED(Total, totals, kWarps);
     if (threadIdx.x % kWarp == 0) totals[threadIdx.x / kWarp] = own;

@@ -10,7 +10,7 @@ namespace traingraph::cuda {
 inline DataType moved_type(DataType type) {
   switch (size_of(type)) {
     case 1:
-      return DataType::Boolean;
+      return DataType::UInt8;
     case 2:
       return DataType::Float16;
     case 4:
