@@ -7,6 +7,7 @@
 #include "formulas/ctc.h"
 #include "formulas/fast_math.h"
 #include "formulas/loss.h"
+#include "formulas/loss_scale.h"
 #include "formulas/moments.h"
 #include "formulas/random.h"
 #include "formulas/run_time_scalars.h"
@@ -189,6 +190,13 @@ extern "C" __global__ void moments_kernel(const double* now, double* running,
                                           double keep, double n) {
   running[threadIdx.x] =
       moved(running[threadIdx.x], now[threadIdx.x] * unbiasing(n), keep);
+}
+
+// --- loss_scale.h
+extern "C" __global__ void loss_scale_kernel(LossScale* scale, double* rate,
+                                             bool is_finite) {
+  *scale = next_loss_scale(*scale, is_finite, 2000.0f);
+  *rate = corrected_rate(1e-3, 0.9, 0.999, 10.0 - scale->skipped_steps);
 }
 
 // --- random.h
