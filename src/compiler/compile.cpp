@@ -9,6 +9,7 @@
 
 #include "compiler/joined_gradients.h"
 #include "compiler/passes/collectives.h"
+#include "compiler/prepared_units.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
 
@@ -188,7 +189,10 @@ class BatchCompiler {
         lowering.kept.push_back(trained.gradient);
       }
     }
-    return target_.lower(a.program, lowering);
+    LoweredProgram program = target_.lower(a.program, lowering);
+    const bool keeps = variant.mode == Mode::Inference;
+    if (keeps && target_.keeps_prepared()) mark_prepared(a.program, program);
+    return program;
   }
 
   const MergedGraph& graph_;

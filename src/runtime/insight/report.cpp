@@ -143,6 +143,7 @@ std::string CompiledGraph::plan_description() const {
           text << " at " << plan.offset_of[id];
         }
       }
+      if (unit.is_prepared) text << "  prepared";
       text << '\n';
     }
   };
