@@ -43,6 +43,14 @@ std::string CudaTarget::reason_unsupported(const Program& program,
   return {};
 }
 
+/// The unit's scratch memory gets the size that the algorithm needs.
+void CudaTarget::find_algorithm(LibraryProduct& product, const Unit& unit,
+                                LoweredProgram& lowered) const {
+  product.algorithm = products_->find(product.request);
+  lowered.storages[unit.args[product.workspace]].bytes =
+      product.algorithm->workspace_bytes;
+}
+
 LoweredProgram CudaTarget::lower(const Program& program,
                                  const LowerOptions& options) const {
   LoweredProgram lowered = lower_program(program, options, *this, policy_);

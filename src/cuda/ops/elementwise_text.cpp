@@ -198,7 +198,7 @@ std::string slope_text(const ActivationAttrs& attrs, const std::string& x,
 
 }  // namespace
 
-std::string elementwise_text(UnitBuilder& unit,
+std::string elementwise_text(const UnitBuilder& unit,
                              const std::vector<std::string>& operands) {
   const Node& node = unit.node();
   std::vector<std::string> x;
@@ -218,7 +218,7 @@ std::string elementwise_text(UnitBuilder& unit,
     case OpKind::ActivationGradient:
       return result(x[0] + " * " +
                     slope_text(std::get<ActivationAttrs>(node.attrs), x[1],
-                               unit.fusion().reads_activated(1)));
+                               UnitBuilder(unit).fusion().reads_activated(1)));
     case OpKind::Unary: {
       const auto& attrs = std::get<ArithmeticAttrs>(node.attrs);
       return result(call(
