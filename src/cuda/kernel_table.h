@@ -53,10 +53,12 @@ inline constexpr OpKernel convolution_2d = kMissing;
 inline constexpr OpKernel convolution_2d_input_gradient = kMissing;
 inline constexpr OpKernel convolution_2d_weights_gradient = kMissing;
 // pool
-inline constexpr OpKernel max_pool_2d = kMissing;
-inline constexpr OpKernel max_pool_2d_gradient = kMissing;
-inline constexpr OpKernel average_pool_2d = kMissing;
-inline constexpr OpKernel average_pool_2d_gradient = kMissing;
+inline constexpr OpKernel max_pool_2d{lower_max_pool_2d, kHalf};
+inline constexpr OpKernel max_pool_2d_gradient{lower_max_pool_2d_gradient,
+                                               kHalf};
+inline constexpr OpKernel average_pool_2d{lower_average_pool_2d, kHalf};
+inline constexpr OpKernel average_pool_2d_gradient{
+    lower_average_pool_2d_gradient, kHalf};
 // norm
 inline constexpr OpKernel batch_norm = kMissing;
 inline constexpr OpKernel batch_norm_gradient = kMissing;
