@@ -92,8 +92,8 @@ inline constexpr OpKernel slice_gradient{lower_slice_gradient, kHalf};
 inline constexpr OpKernel pad{lower_pad, kHalf};
 inline constexpr OpKernel pad_gradient{lower_pad_gradient, kHalf};
 // upsample
-inline constexpr OpKernel upsample = kMissing;
-inline constexpr OpKernel upsample_gradient = kMissing;
+inline constexpr OpKernel upsample{lower_upsample, kHalf};
+inline constexpr OpKernel upsample_gradient{lower_upsample_gradient, kHalf};
 // gather
 inline constexpr OpKernel gather{lower_gather, kHalf};
 inline constexpr OpKernel scatter{lower_scatter, kHalf};
