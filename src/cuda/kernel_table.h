@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "formulas/update_steps.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -111,9 +112,10 @@ inline constexpr OpKernel ctc_loss_gradient = kMissing;
 inline constexpr OpKernel attention = kMissing;
 inline constexpr OpKernel attention_gradient = kMissing;
 // update; parameters are of any type, gradients of float32
-inline constexpr OpKernel sgd_update{lower_sgd_update, kHalf};
-inline constexpr OpKernel adam_update{lower_adam_update, kHalf};
-inline constexpr OpKernel rmsprop_update{lower_rmsprop_update, kHalf};
+#define UPDATE(Op, name, Step) \
+  inline constexpr OpKernel name{lower_##name, kHalf};
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 inline constexpr OpKernel clip_scale{lower_clip_scale};
 inline constexpr OpKernel update_loss_scale{lower_update_loss_scale};
 inline constexpr OpKernel accumulate_gradient{lower_accumulate_gradient};

@@ -15,7 +15,7 @@ namespace traingraph::cuda {
 bool is_elementwise(OpKind kind);
 /// The value of the node's result, of its own type, from the names of its
 /// operands, which are of theirs.
-std::string elementwise_text(const UnitBuilder& unit,
+std::string elementwise_text(UnitBuilder& unit,
                              const std::vector<std::string>& operands);
 
 /// An activation, a struct with value() and slope(): "functions::Relu{...}".
