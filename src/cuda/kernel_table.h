@@ -54,10 +54,12 @@ inline constexpr OpKernel convolution_2d = kMissing;
 inline constexpr OpKernel convolution_2d_input_gradient = kMissing;
 inline constexpr OpKernel convolution_2d_weights_gradient = kMissing;
 // pool
-inline constexpr OpKernel max_pool_2d = kMissing;
-inline constexpr OpKernel max_pool_2d_gradient = kMissing;
-inline constexpr OpKernel average_pool_2d = kMissing;
-inline constexpr OpKernel average_pool_2d_gradient = kMissing;
+inline constexpr OpKernel max_pool_2d{lower_max_pool_2d, kHalf};
+inline constexpr OpKernel max_pool_2d_gradient{lower_max_pool_2d_gradient,
+                                               kHalf};
+inline constexpr OpKernel average_pool_2d{lower_average_pool_2d, kHalf};
+inline constexpr OpKernel average_pool_2d_gradient{
+    lower_average_pool_2d_gradient, kHalf};
 // norm
 inline constexpr OpKernel batch_norm = kMissing;
 inline constexpr OpKernel batch_norm_gradient = kMissing;
@@ -91,8 +93,8 @@ inline constexpr OpKernel slice_gradient{lower_slice_gradient, kHalf};
 inline constexpr OpKernel pad{lower_pad, kHalf};
 inline constexpr OpKernel pad_gradient{lower_pad_gradient, kHalf};
 // upsample
-inline constexpr OpKernel upsample = kMissing;
-inline constexpr OpKernel upsample_gradient = kMissing;
+inline constexpr OpKernel upsample{lower_upsample, kHalf};
+inline constexpr OpKernel upsample_gradient{lower_upsample_gradient, kHalf};
 // gather
 inline constexpr OpKernel gather{lower_gather, kHalf};
 inline constexpr OpKernel scatter{lower_scatter, kHalf};
