@@ -9,7 +9,7 @@
 #   make wheel   a wheel in dist/ for every Linux whose C library is new enough
 #   make pythons the Python tests on each CPython that is found
 #   make docs    the site, in build/docs/html
-#   make adding  the new family of docs/adding-an-op.md, built in a copy of the tree
+#   make adding  the examples of docs/adding-an-op.md, built in a copy of the tree
 #   make typecheck APPLE_SDK=<path>
 #                what a Mac compiles, checked against Apple's headers
 #   make oldest-clang
@@ -58,7 +58,7 @@ WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
 
 test: check cpp-test python-test agreement-test engine-test package-test newest-onednn
 
-# The new family of docs/adding-an-op.md in a copy of the tree, built and tested.
+# The examples of docs/adding-an-op.md in a copy of the tree, built and tested.
 adding: $(VENV)/.test build/.demo
 	tools/setup_machine.sh $(PYTHON) test
 	python tools/try_adding.py

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "metal/kernel_table.h"
 
+#include "formulas/update_steps.h"
 #include "graph/op_def.h"
 #include "metal/assumptions.h"
 #include "ops/cost.h"
@@ -155,9 +156,9 @@ constexpr Kernel ctc_loss_gradient{lower_ctc_loss_gradient};
 constexpr Kernel attention{lower_attention};
 constexpr Kernel attention_gradient{lower_attention_gradient};
 // update
-constexpr Kernel sgd_update{lower_sgd_update};
-constexpr Kernel adam_update{lower_adam_update};
-constexpr Kernel rmsprop_update{lower_rmsprop_update};
+#define UPDATE(Op, name, Step) constexpr Kernel name{lower_##name};
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 constexpr Kernel clip_scale{lower_clip_scale};
 constexpr Kernel update_loss_scale{lower_update_loss_scale};
 constexpr Kernel accumulate_gradient{lower_accumulate_gradient};

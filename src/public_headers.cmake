@@ -68,6 +68,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/op_field.h"
     "${header_dir}/op_info.h"
     "${header_dir}/ops.inc"
+    "${header_dir}/optimizer.h"
     "${header_dir}/optimizers.h"
     "${header_dir}/phase.h"
     "${header_dir}/python.h"

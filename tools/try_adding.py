@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds the family of docs/adding-an-op.md to a copy of the tree, and builds it.
+"""Adds the examples of docs/adding-an-op.md to a copy of the tree, and builds it.
 
 Blocks of the page whose first line says "new: <file>" become that file; those that say
 "add: <file>" are put behind the lines with which they begin, which must be in the file
-once. Then the new cases run on the CPU and, where it was built, on Metal's emulator,
-and so does the example of its documentation. Arguments that it does not know go to
-CMake.
+once. They are an op, an activation and an optimizer, each under a heading of its own.
+Then the new cases run on the CPU and, where it was built, on Metal's emulator, and so
+do the examples of their documentation. Arguments that it does not know go to CMake.
 """
 
 from __future__ import annotations
@@ -22,8 +22,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "adding-an-op.md"
 BLOCK = re.compile(r"^```\w+ (new|add): (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-OP = "roll"
+HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
 SUITES = ("ops", "compiler")
+CASES = "*roll*:*quared*:*dagrad*"
+IN_PYTHON = """
+import traingraph as tg
+x = tg.Tensor((2, 3), name="x")
+assert tg.Graph().ops.roll(x, shift=1).shape == (2, 3)
+assert tg.Graph().ops.activation(x, type="squared_relu").shape == (2, 3)
+assert tg.optimizers.Adagrad(0.1).slots == ["sum_of_squares"]
+"""
 
 
 def copy_tree(to: Path) -> None:
@@ -53,17 +61,31 @@ def add_behind(text: str, block: str, name: str) -> str:
     return text.replace(anchor, block)
 
 
-def apply_page(tree: Path) -> list[str]:
-    changed = []
-    for kind, name, block in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+def sections() -> list[tuple[str, str]]:
+    """Those of the page that have blocks: heading and text."""
+    parts = HEADING.split(PAGE.read_text(encoding="utf-8"))
+    pairs = zip(parts[1::2], parts[2::2], strict=True)
+    return [(heading, text) for heading, text in pairs if BLOCK.search(text)]
+
+
+def apply_section(tree: Path, section: str) -> set[str]:
+    changed = set()
+    for kind, name, block in BLOCK.findall(section):
         file = tree / name
         if kind == "new":
             file.write_text(block, encoding="utf-8")
         else:
             text = file.read_text(encoding="utf-8")
             file.write_text(add_behind(text, block, name), encoding="utf-8")
-        changed.append(name)
+        changed.add(name)
     return changed
+
+
+def count(heading: str, changed: set[str]) -> str:
+    tests = {name for name in changed if name.startswith("tests/")}
+    lines = (f"  {name}" for name in sorted(changed))
+    sizes = f"{len(changed - tests)} files and {len(tests)} of tests"
+    return "\n".join((f"{heading}: {sizes}", *lines))
 
 
 def main() -> int:
@@ -74,7 +96,7 @@ def main() -> int:
     build = tree.parent / "build"
     shutil.rmtree(tree, ignore_errors=True)
     copy_tree(tree)
-    changed = apply_page(tree)
+    counts = [count(name, apply_section(tree, text)) for name, text in sections()]
 
     def run(*command: str, **environment: str) -> None:
         print("+", *command, flush=True)
@@ -94,16 +116,15 @@ def main() -> int:
         run(test, "--gtest_brief=1", TRAINGRAPH_TEST_DEVICE="cpu")
     if has_emulator:
         test = str(build / "tests" / "ops_test")
-        run(test, "--gtest_filter=*roll*", TRAINGRAPH_TEST_DEVICE="gpu")
+        run(test, f"--gtest_filter={CASES}", TRAINGRAPH_TEST_DEVICE="gpu")
     package = tree / "python"
     for core in (build / "python").glob("_core*"):
         (package / "traingraph" / core.name).symlink_to(core)
     run(sys.executable, "tools/gen_stubs.py", PYTHONPATH=str(package))
-    check = f"import traingraph as tg; assert callable(tg.Graph().ops.{OP})"
-    run(sys.executable, "-c", check, PYTHONPATH=str(package))
+    run(sys.executable, "-c", IN_PYTHON, PYTHONPATH=str(package))
     tests = ["tests/python/test_op_docs.py", "tests/python/test_op_defaults.py"]
     run(sys.executable, "-m", "pytest", "-q", *tests, PYTHONPATH=str(package))
-    print(f"{len(set(changed))} files:", *sorted(set(changed)), sep="\n  ")
+    print(*counts, sep="\n")
     return 0
 
 

@@ -3,6 +3,8 @@
 // sums of the gradients of images. In the Metal shading language.
 #include <metal_stdlib>
 
+#include "formulas/moments.h"
+
 using namespace metal;
 
 struct MoveParams {
@@ -22,10 +24,8 @@ kernel void move_statistics(device const float* before [[buffer(0)]],
                             constant MoveParams& params [[buffer(3)]],
                             uint id [[thread_position_in_grid]]) {
   if (id >= params.count) return;
-  const float share = 1.0f - params.momentum;
-  const float moved =
-      params.momentum * before[id] + share * (params.scale * batch[id]);
-  after[id] = params.momentum == 1.0f ? before[id] : moved;
+  const float own = params.scale * batch[id];
+  after[id] = traingraph::formulas::moved(before[id], own, params.momentum);
 }
 
 /// Sums of columns, one per thread: of pairs of rows, of pairs of these, and so

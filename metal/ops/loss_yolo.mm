@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The YOLO loss and its gradient (yolo_loss.h of the public headers), composed.
 // Everything is (N, A, channels, cells): one anchor and its channels per axis.
-#include "ops/loss_yolo.h"
+#include "formulas/yolo.h"
 #import "metal/ops/layout_moves.h"
 #include "ops/shape_rules.h"
 
 namespace traingraph::metal {
 namespace {
 
-using enum yolo::Channel;
+using enum formulas::yolo::Channel;
 constexpr int kAnchors = 1, kChannels = 2;
 
 /// One channel (N, A, 1, cells) of prediction and labels each, and the classes

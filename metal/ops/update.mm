@@ -4,8 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "formulas/loss_scale.h"
 #include "formulas/run_time_scalars.h"
-#import "metal/graph_builder.h"
+#include "formulas/update_steps.h"
+#include "lowering/update_table.h"
+#import "metal/graph_float.h"
 
 namespace traingraph::metal {
 namespace {
@@ -21,149 +24,57 @@ T entry(GraphBuilder& b, int input, float Scalars::* member) {
   return b.entry(input, static_cast<int>(&(scalars.*member) - first));
 }
 
-/// A rate for this parameter, shape (1).
-template <class Attrs>
-T rate(GraphBuilder& b, const Attrs& attrs, int hyperparameters,
-       float Hyperparameters::* member) {
-  T rate = entry(b, hyperparameters, member);
-  return attrs.lr_scale == 1 ? rate : b.mul(rate, attrs.lr_scale);
-}
-
-/// a * x + (1 - a) * y
-T blend(GraphBuilder& b, double a, T x, T y) {
-  return b.add(b.mul(x, a), b.mul(y, 1 - a));
-}
-
-template <class Attrs>
-T regularized(GraphBuilder& b, const Attrs& attrs, T g, T p) {
-  switch (attrs.regularization_type) {
-    case RegularizationType::None:
-      return g;
-    case RegularizationType::L1:
-      return b.add(g, b.mul(b.sign(p), attrs.regularization_scale));
-    case RegularizationType::L2:
-      return b.add(g, b.mul(p, attrs.regularization_scale));
-  }
-}
-
-/// What every update does to the raw gradient (input 1) first, up to the
-/// regularisation. The scale, when there is one, follows the hyperparameters.
-template <class Attrs>
-T rescaled_gradient(GraphBuilder& b, const Attrs& attrs, int hyperparameters) {
-  T g = b.input(1);
-  if (b.has(hyperparameters + 1)) g = b.mul(g, b.input(hyperparameters + 1));
-  if (attrs.clips_by_value) {
-    T clipped =
-        b.min(b.max(g, attrs.gradient_clip_min), attrs.gradient_clip_max);
-    g = b.select(
-        b.greater(entry(b, hyperparameters, &Hyperparameters::clips), 0.0),
-        clipped, g);
-  }
-  return b.mul(g, attrs.gradient_rescale);
-}
+struct GraphOptions {
+  using Float = GraphFloat;
+  std::uint32_t bits;
+  bool has(std::uint32_t option) const { return (bits & option) != 0; }
+};
 
 /// Gives a parameter or slot its new contents, unless the step is skipped.
-void change(GraphBuilder& b, int input, T tensor, int hyperparameters) {
-  if (b.has(hyperparameters + 1)) {
-    T is_skipped = b.less(b.input(hyperparameters + 1), 0.0);
-    tensor = b.select(is_skipped, b.input(input), tensor);
-  }
+void change(GraphBuilder& b, int input, const GraphFloat& value, T is_skipped) {
+  T tensor = value.tensor();
+  if (is_skipped) tensor = b.select(is_skipped, b.input(input), tensor);
   b.update(input, tensor);
+}
+
+template <template <class> class Step>
+void lower_update(GraphBuilder& b) {
+  const auto inputs = update_inputs(b.node());
+  const auto params = update_params(b.node());
+  const GraphOptions options{params.options};
+  const auto read = [&](int input) { return GraphFloat(b, b.input(input)); };
+  const auto scalar = [&](float Hyperparameters::* member) {
+    return GraphFloat(b, entry(b, inputs[kUpdateHyperparameters], member));
+  };
+  const formulas::HyperparametersOf<GraphFloat> now{
+      .learning_rate = scalar(&Hyperparameters::learning_rate),
+      .corrected_rate = scalar(&Hyperparameters::corrected_rate),
+      .clips = scalar(&Hyperparameters::clips)};
+  const bool is_scaled = options.has(formulas::kHasScale);
+  const GraphFloat scale = is_scaled ? read(inputs[kUpdateScale]) : 1;
+  T is_skipped = is_scaled ? b.less(b.input(inputs[kUpdateScale]), 0.0) : nil;
+
+  const Step<GraphOptions> step(params, now, scale, options);
+  const std::uint32_t slots = step.slots(options);
+  formulas::UpdateElementOf<GraphFloat> e;
+  e.parameter = read(inputs[kUpdatedParameter]);
+  for (int i = 0; i < formulas::kMaxUpdateSlots; ++i) {
+    if ((slots >> i & 1) != 0) e.slots[i] = read(inputs[kUpdateSlots + i]);
+  }
+  e = step(read(inputs[kUpdateGradient]), e);
+  for (int i = 0; i < formulas::kMaxUpdateSlots; ++i) {
+    if ((slots >> i & 1) == 0) continue;
+    change(b, inputs[kUpdateSlots + i], e.slots[i], is_skipped);
+  }
+  change(b, inputs[kUpdatedParameter], e.parameter, is_skipped);
 }
 
 }  // namespace
 
-void lower_sgd_update(GraphBuilder& b) {
-  enum { kParameter, kGradient, kMomentum, kHyperparameters };
-  const auto& attrs = b.attrs<SgdUpdateAttrs>();
-  T p = b.input(kParameter);
-  T lr = rate(b, attrs, kHyperparameters, &Hyperparameters::learning_rate);
-  T g = regularized(b, attrs, rescaled_gradient(b, attrs, kHyperparameters), p);
-  if (!b.has(kMomentum))
-    return change(b, kParameter, b.sub(p, b.mul(lr, g)), kHyperparameters);
-
-  const double mu = attrs.momentum_scale;
-  T carried = b.mul(b.input(kMomentum), mu);
-  if (attrs.uses_nesterov_momentum) {
-    T m = b.add(carried, g);
-    change(b, kMomentum, m, kHyperparameters);
-    change(b, kParameter, b.sub(p, b.mul(lr, b.add(g, b.mul(m, mu)))),
-           kHyperparameters);
-  } else {
-    T m = b.add(carried, b.mul(lr, g));
-    change(b, kMomentum, m, kHyperparameters);
-    change(b, kParameter, b.sub(p, m), kHyperparameters);
-  }
-}
-
-void lower_adam_update(GraphBuilder& b) {
-  enum {
-    kParameter,
-    kGradient,
-    kMomentum,
-    kVelocity,
-    kMaximum,
-    kHyperparameters
-  };
-  const auto& attrs = b.attrs<AdamUpdateAttrs>();
-  T p = b.input(kParameter);
-  T g = rescaled_gradient(b, attrs, kHyperparameters);
-  if (!attrs.decoupled_decay) g = regularized(b, attrs, g, p);
-
-  T m = blend(b, attrs.beta1, b.input(kMomentum), g);
-  T v = blend(b, attrs.beta2, b.input(kVelocity), b.square(g));
-  change(b, kMomentum, m, kHyperparameters);
-  change(b, kVelocity, v, kHyperparameters);
-  if (attrs.uses_amsgrad) {
-    v = b.max(b.input(kMaximum), v);
-    change(b, kMaximum, v, kHyperparameters);
-  }
-  T direction = b.div(m, b.add(b.sqrt(v), attrs.epsilon));
-  T step =
-      b.mul(rate(b, attrs, kHyperparameters, &Hyperparameters::corrected_rate),
-            direction);
-  if (attrs.decoupled_decay) {
-    T decay =
-        b.mul(rate(b, attrs, kHyperparameters, &Hyperparameters::learning_rate),
-              attrs.regularization_scale);
-    step = b.add(step, b.mul(decay, p));
-  }
-  change(b, kParameter, b.sub(p, step), kHyperparameters);
-}
-
-void lower_rmsprop_update(GraphBuilder& b) {
-  enum {
-    kParameter,
-    kGradient,
-    kSquare,
-    kMomentum,
-    kAverage,
-    kHyperparameters
-  };
-  const auto& attrs = b.attrs<RmspropUpdateAttrs>();
-  T p = b.input(kParameter);
-  T g = regularized(b, attrs, rescaled_gradient(b, attrs, kHyperparameters), p);
-
-  T variance = blend(b, attrs.alpha, b.input(kSquare), b.square(g));
-  change(b, kSquare, variance, kHyperparameters);
-  if (attrs.is_centered) {
-    T average = blend(b, attrs.alpha, b.input(kAverage), g);
-    change(b, kAverage, average, kHyperparameters);
-    // Rounding may push a variance of nothing below zero.
-    variance = b.max(b.sub(variance, b.square(average)), 0.0);
-  }
-  T direction = b.div(g, b.add(b.sqrt(variance), attrs.epsilon));
-  T step =
-      b.mul(rate(b, attrs, kHyperparameters, &Hyperparameters::learning_rate),
-            direction);
-  if (b.has(kMomentum)) {
-    T m = b.sub(b.mul(b.input(kMomentum), attrs.momentum_scale), step);
-    change(b, kMomentum, m, kHyperparameters);
-    change(b, kParameter, b.add(p, m), kHyperparameters);
-  } else {
-    change(b, kParameter, b.sub(p, step), kHyperparameters);
-  }
-}
+#define UPDATE(Op, name, Step) \
+  void lower_##name(GraphBuilder& b) { lower_update<formulas::Step>(b); }
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 
 namespace {
 
@@ -256,29 +167,27 @@ void lower_update_loss_scale(GraphBuilder& b) {
   enum { kLossScale, kHyperparameters, kFirstSquare };
   const auto& attrs = b.attrs<LossScaleAttrs>();
   using formulas::LossScale;
-  T factor = entry(b, kLossScale, &LossScale::factor);
-  T growth_counter = entry(b, kLossScale, &LossScale::growth_counter);
-  T skipped_steps = entry(b, kLossScale, &LossScale::skipped_steps);
-  T unused = entry(b, kLossScale, &LossScale::unused);
+  const auto scalar = [&](float LossScale::* member) {
+    return GraphFloat(b, entry(b, kLossScale, member));
+  };
   T is_finite = nil;
   for (int i = kFirstSquare; i < b.num_inputs(); ++i) {
     // A NaN is not below infinity either.
     T own = b.less(b.input(i), std::numeric_limits<double>::infinity());
     is_finite = is_finite ? b.both(is_finite, own) : own;
   }
-  T scale = b.select(is_finite, 1.0, -1.0, DataType::Float32);
-  skipped_steps = b.select(is_finite, skipped_steps, b.add(skipped_steps, 1));
-  growth_counter = b.add(growth_counter, 1);
-  T grows = b.at_least(growth_counter, static_cast<double>(attrs.interval));
-  T grown = b.select(grows, b.min(b.mul(factor, 2), 0x1p24), factor);
-  T halved = b.max(b.mul(factor, 0.5), 0x1p-24);
-  factor = b.select(is_finite, grown, halved);
-  growth_counter =
-      b.select(b.both(is_finite, b.negate(grows)), growth_counter, 0.0);
-  T corrected = corrected_rate(b, attrs, skipped_steps);
+  const auto next = formulas::next_loss_scale(
+      formulas::LossScaleOf<GraphFloat>{
+          .factor = scalar(&LossScale::factor),
+          .growth_counter = scalar(&LossScale::growth_counter),
+          .skipped_steps = scalar(&LossScale::skipped_steps),
+          .unused = scalar(&LossScale::unused)},
+      GraphFloat(b, is_finite), static_cast<float>(attrs.interval));
+  T corrected = corrected_rate(b, attrs, next.skipped_steps.tensor());
   b.update(kLossScale,
-           joined(b, {factor, growth_counter, skipped_steps, unused}));
-  b.set(scale, 0);
+           joined(b, {next.factor.tensor(), next.growth_counter.tensor(),
+                      next.skipped_steps.tensor(), next.unused.tensor()}));
+  b.set(b.select(is_finite, 1.0, -1.0, DataType::Float32), 0);
   b.set(
       joined(b, {entry(b, kHyperparameters, &Hyperparameters::learning_rate),
                  corrected, entry(b, kHyperparameters, &Hyperparameters::clips),

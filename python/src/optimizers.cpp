@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Optimizers: by descriptor, or with the descriptor's fields as keywords.
+// Optimizers: by descriptor, or with the descriptor's fields as keywords. What
+// is an optimizer's own follows from the attributes of its update.
 #include "traingraph/optimizers.h"
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "rows.h"
+#include "traingraph/op_info.h"
 
 namespace traingraph::python {
 namespace {
@@ -30,17 +39,10 @@ constexpr const char* kOptimizerDoc = R"pbdoc(
     its own. Equal ones have the same rule and hyperparameters, at the same time step.
 )pbdoc";
 
-constexpr const char* kSGDDoc = R"pbdoc(
-    Stochastic gradient descent, with momentum if wanted.
-
-    With the rate lr and the momentum mu each update computes ::
-
-        p = p - lr * g                                   without momentum
-        m = mu * m + lr * g;  p = p - m                  with momentum
-        m = mu * m + g;  p = p - lr * (g + mu * m)       Nesterov's
-
+/// Behind what the update's op says of its rule.
+constexpr const char* kRuleDoc = R"pbdoc(
     g is the gradient after clipping, gradient_rescale and regularization; see
-    OptimizerDescriptor. m starts as zeros.
+    OptimizerDescriptor. What the rule keeps from update to update starts as zeros.
 
     Raises:
         InvalidArgument: for numbers out of range, and options of clipping or
@@ -50,34 +52,7 @@ constexpr const char* kSGDDoc = R"pbdoc(
         >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
         >>> g = tg.Graph()
         >>> out = g.node(tg.layers.FullyConnected(1), x)
-        >>> optimizer = tg.optimizers.SGD(0.1, momentum_scale=0.9)
-        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
-        >>> t.add_inputs({"x": x}, {"y": y})
-        >>> t.compile("cpu")
-)pbdoc";
-
-constexpr const char* kAdamDoc = R"pbdoc(
-    Adam: steps by running means of the gradient and of its square.
-
-    With the rate lr and the time step t, from 1, each update computes ::
-
-        m = beta1 * m + (1 - beta1) * g
-        v = beta2 * v + (1 - beta2) * g^2
-        p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
-
-    and with uses_amsgrad the largest v so far is in place of v.
-    g is the gradient after clipping, gradient_rescale and regularization; see
-    OptimizerDescriptor. m and v start as zeros.
-
-    Raises:
-        InvalidArgument: for numbers out of range, and options of clipping or
-            regularization that the chosen types do not use.
-
-    Example:
-        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
-        >>> g = tg.Graph()
-        >>> out = g.node(tg.layers.FullyConnected(1), x)
-        >>> optimizer = tg.optimizers.Adam(1e-3, gradient_clip_max=1)
+        >>> optimizer = tg.optimizers.NAME(1e-3, gradient_clip_max=1)
         >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
         >>> t.add_inputs({"x": x}, {"y": y})
         >>> t.compile("cpu")
@@ -102,38 +77,8 @@ constexpr const char* kAdamWDoc = R"pbdoc(
         >>> t.compile("cpu")
 )pbdoc";
 
-constexpr const char* kRMSPropDoc = R"pbdoc(
-    RMSProp: steps by the gradient, divided by a running mean of its size.
-
-    With the rate lr and the momentum mu each update computes ::
-
-        n = alpha * n + (1 - alpha) * g^2
-        d = sqrt(n) + epsilon, or sqrt(n - a^2) + epsilon when centered,
-            with a = alpha * a + (1 - alpha) * g
-        p = p - lr * g / d                               without momentum
-        m = mu * m - lr * g / d;  p = p + m              with momentum
-
-    g is the gradient after clipping, gradient_rescale and regularization; see
-    OptimizerDescriptor. n, a and m start as zeros.
-
-    Raises:
-        InvalidArgument: for numbers out of range, and options of clipping or
-            regularization that the chosen types do not use.
-
-    Example:
-        >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
-        >>> g = tg.Graph()
-        >>> out = g.node(tg.layers.FullyConnected(1), x)
-        >>> optimizer = tg.optimizers.RMSProp(1e-3, momentum_scale=0.9)
-        >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
-        >>> t.add_inputs({"x": x}, {"y": y})
-        >>> t.compile("cpu")
-)pbdoc";
-
 constexpr const char* kOptimizerRateDoc =
     "The learning rate, not below 0; see also Optimizer.schedule.";
-constexpr const char* kOptimizerMomentumDoc =
-    "How much of its last step a parameter keeps, mu.";
 constexpr const char* kOptimizerInsteadDoc =
     "An OptimizerDescriptor, in place of the rate, clipping and "
     "regularization.";
@@ -286,82 +231,136 @@ void bind_optimizer(py::module_& m) {
   optimizer.attr("__hash__") = py::none();
 }
 
-/// `items` are the arguments behind the descriptor or the rate.
-template <class Class, class Base, class Rate, class... Items>
-BoundClass<Class, Base, std::shared_ptr<Class>> bind(py::module_& m,
-                                                     const char* name,
-                                                     const char* doc,
-                                                     const Rate& rate,
-                                                     const Items&... items) {
-  BoundClass<Class, Base, std::shared_ptr<Class>> type(m, name, doc);
-  def_init(
-      type, name,
-      [](const auto&... all) { return std::make_shared<Class>(all...); },
-      plain<OptimizerDescriptor>("descriptor", kOptimizerInsteadDoc), items...);
-  const auto make = [](const auto&... all) {
-    const auto held = std::tie(all...);
-    constexpr std::size_t kCount = sizeof...(Items);
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      return std::make_shared<Class>(
-          clipped(std::get<kCount>(held), std::get<kCount + 1>(held)),
-          std::get<i>(held)...);
-    }(std::make_index_sequence<kCount>());
-  };
-  with_optimizer_rows([&](const auto&... rows) {
-    def_init<OptimizerDescriptor, Clipping>(type, name, make, rate, items...,
-                                            py::kw_only(), rows...);
-  });
-  return type;
+const OpInfo& info_of(OpKind op) {
+  static const std::vector<OpInfo> infos = op_infos();
+  return infos.at(static_cast<std::size_t>(op));
 }
 
-template <class Class, class Base>
-auto bind_adam(py::module_& m, const char* name, const char* doc) {
-  return bind<Class, Base>(
-      m, name, doc,
-      row("learning_rate", &OptimizerDescriptor::learning_rate,
-          kOptimizerRateDoc),
-      plain("beta1", 0.9f, "How much the mean of the gradient keeps."),
-      plain("beta2", 0.999f, "How much the mean of its square keeps."),
-      plain("epsilon", 1e-8f,
-            "Is added to the root, so that nothing is divided by 0."),
-      plain("uses_amsgrad", false,
-            "Is the largest mean of squares so far taken?"),
-      plain<std::uint64_t>("time_step", 1, "The number of the next update."));
+std::string doc_of(const char* class_name, const OpInfo& update) {
+  const std::string rule = update.doc.substr(0, update.doc.find("\n    Args:"));
+  std::string rest = kRuleDoc;
+  return rule + rest.replace(rest.find("NAME"), 4, class_name);
+}
+
+const char* doc_of(const OpInfo& update, std::string_view attribute) {
+  return std::ranges::find(update.attributes, attribute, &OpAttribute::name)
+      ->doc.c_str();
+}
+
+/// The position of a field; how many there are if it is none.
+template <class Attrs>
+constexpr std::size_t field_index(std::string_view name) {
+  const auto names = std::apply(
+      [](const auto&... field) {
+        return std::array{std::string_view(field.name)...};
+      },
+      Attrs::fields());
+  return std::ranges::find(names, name) - names.begin();
+}
+
+/// Calls use(fields...) with the hyperparameters that are arguments: what
+/// stands behind the fields of all updates, without what makes AdamW of Adam.
+template <class Attrs, class Use>
+void with_hyperparameters(Use&& use) {
+  constexpr std::size_t kFirst = field_index<Attrs>("lr_scale") + 1;
+  constexpr std::size_t kCount = field_index<Attrs>("decoupled_decay") - kFirst;
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    use(std::get<kFirst + i>(Attrs::fields())...);
+  }(std::make_index_sequence<kCount>());
+}
+
+template <class Class>
+struct Maker {
+  using Attrs = typename Class::Attrs;
+
+  static auto make(const OptimizerDescriptor& descriptor, const Attrs& attrs) {
+    return std::make_shared<Class>(descriptor, attrs);
+  }
+  static auto make(const OptimizerDescriptor& descriptor,
+                   std::uint64_t time_step, const Attrs& attrs) {
+    return std::make_shared<Class>(descriptor, attrs, time_step);
+  }
+  static auto make(const Attrs& attrs, const OptimizerDescriptor& descriptor,
+                   const Clipping& clipping) {
+    return make(clipped(descriptor, clipping), attrs);
+  }
+  static auto make(std::uint64_t time_step, const Attrs& attrs,
+                   const OptimizerDescriptor& descriptor,
+                   const Clipping& clipping) {
+    return make(clipped(descriptor, clipping), time_step, attrs);
+  }
+};
+
+/// `items` are the arguments behind the descriptor or the rate.
+template <class Class, class Type, class... Items>
+void def_constructors(Type& type, const Items&... items) {
+  using Attrs = typename Class::Attrs;
+  const auto make = [](const auto&... all) {
+    return Maker<Class>::make(all...);
+  };
+  def_init<Attrs>(
+      type, Class::kName, make,
+      plain<OptimizerDescriptor>("descriptor", kOptimizerInsteadDoc), items...);
+  with_optimizer_rows([&](const auto&... rows) {
+    const auto member = &OptimizerDescriptor::learning_rate;
+    const auto def = [&](const auto& rate) {
+      def_init<Attrs, OptimizerDescriptor, Clipping>(
+          type, Class::kName, make, rate, items..., py::kw_only(), rows...);
+    };
+    if constexpr (std::is_default_constructible_v<Class>) {
+      def(row("learning_rate", member, kOptimizerRateDoc));
+    } else {
+      def(required("learning_rate", member, kOptimizerRateDoc));
+    }
+  });
+}
+
+/// The arguments, and the properties of what they were, are the hyperparameters
+/// of the update.
+template <class Class>
+void bind_rule(py::module_& m) {
+  using namespace optimizers;
+  using Attrs = typename Class::Attrs;
+  constexpr bool kIsAdamW = std::is_same_v<Class, AdamW>;
+  using Base = std::conditional_t<kIsAdamW, Adam, Optimizer>;
+  const OpInfo& update = info_of(Class(OptimizerDescriptor(), Attrs()).op());
+  const std::string doc = kIsAdamW ? kAdamWDoc : doc_of(Class::kName, update);
+  BoundClass<Class, Base, std::shared_ptr<Class>> type(m, Class::kName,
+                                                       doc.c_str());
+  with_hyperparameters<Attrs>([&](const auto&... field) {
+    const auto def = [&](const auto&... step) {
+      def_constructors<Class>(
+          type, row(field.name, field.member, doc_of(update, field.name))...,
+          step...);
+    };
+    if constexpr (std::is_base_of_v<Adam, Class>) {
+      def(plain<std::uint64_t>("time_step", 1,
+                               "The number of the next update."));
+    } else {
+      def();
+    }
+    if constexpr (!kIsAdamW) {
+      (type.def_property_readonly(field.name,
+                                  [member = field.member](const Class& self) {
+                                    return std::get<Attrs>(self.attributes()).*
+                                           member;
+                                  }),
+       ...);
+    }
+  });
+}
+
+template <class... Classes>
+void bind_rules(py::module_& m, optimizers::ClassList<Classes...>) {
+  (bind_rule<Classes>(m), ...);
 }
 
 }  // namespace
 
 void bind_optimizers(py::module_& m) {
-  using namespace optimizers;
   bind_optimizer_descriptor(m);
   bind_optimizer(m);
-  const auto rate = required(
-      "learning_rate", &OptimizerDescriptor::learning_rate, kOptimizerRateDoc);
-  bind<SGD, Optimizer>(
-      m, "SGD", kSGDDoc, rate,
-      plain("momentum_scale", 0.0f, kOptimizerMomentumDoc),
-      plain("uses_nesterov_momentum", false, "Is the momentum Nesterov's?"))
-      .def_property_readonly("momentum_scale", &SGD::momentum_scale)
-      .def_property_readonly("uses_nesterov_momentum",
-                             &SGD::uses_nesterov_momentum);
-  bind_adam<Adam, Optimizer>(m, "Adam", kAdamDoc)
-      .def_property_readonly("beta1", &Adam::beta1)
-      .def_property_readonly("beta2", &Adam::beta2)
-      .def_property_readonly("epsilon", &Adam::epsilon)
-      .def_property_readonly("uses_amsgrad", &Adam::uses_amsgrad);
-  bind_adam<AdamW, Adam>(m, "AdamW", kAdamWDoc);
-  bind<RMSProp, Optimizer>(
-      m, "RMSProp", kRMSPropDoc, rate,
-      plain("momentum_scale", 0.0f, kOptimizerMomentumDoc),
-      plain("alpha", 0.99f, "How much the running means keep."),
-      plain("epsilon", 1e-8f,
-            "Is added to the root, so that nothing is divided by 0."),
-      plain("is_centered", false,
-            "Is the square of the mean gradient subtracted?"))
-      .def_property_readonly("momentum_scale", &RMSProp::momentum_scale)
-      .def_property_readonly("alpha", &RMSProp::alpha)
-      .def_property_readonly("epsilon", &RMSProp::epsilon)
-      .def_property_readonly("is_centered", &RMSProp::is_centered);
+  bind_rules(m, optimizers::All());
 }
 
 }  // namespace traingraph::python

@@ -7567,7 +7567,7 @@ class SGD(Optimizer):
         m = mu * m + g;  p = p - lr * (g + mu * m)       Nesterov's
 
     g is the gradient after clipping, gradient_rescale and regularization; see
-    OptimizerDescriptor. m starts as zeros.
+    OptimizerDescriptor. What the rule keeps from update to update starts as zeros.
 
     Args:
         learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
@@ -7599,7 +7599,7 @@ class SGD(Optimizer):
         >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
         >>> g = tg.Graph()
         >>> out = g.node(tg.layers.FullyConnected(1), x)
-        >>> optimizer = tg.optimizers.SGD(0.1, momentum_scale=0.9)
+        >>> optimizer = tg.optimizers.SGD(1e-3, gradient_clip_max=1)
         >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
         >>> t.add_inputs({"x": x}, {"y": y})
         >>> t.compile("cpu")
@@ -7652,8 +7652,9 @@ class Adam(Optimizer):
         p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
 
     and with uses_amsgrad the largest v so far is in place of v.
+
     g is the gradient after clipping, gradient_rescale and regularization; see
-    OptimizerDescriptor. m and v start as zeros.
+    OptimizerDescriptor. What the rule keeps from update to update starts as zeros.
 
     Args:
         learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
@@ -7836,7 +7837,7 @@ class RMSProp(Optimizer):
         m = mu * m - lr * g / d;  p = p + m              with momentum
 
     g is the gradient after clipping, gradient_rescale and regularization; see
-    OptimizerDescriptor. n, a and m start as zeros.
+    OptimizerDescriptor. What the rule keeps from update to update starts as zeros.
 
     Args:
         learning_rate: The learning rate, not below 0; see also Optimizer.schedule.
@@ -7870,7 +7871,7 @@ class RMSProp(Optimizer):
         >>> x, y = tg.Tensor((64, 16), name="x"), tg.Tensor((64, 1), name="y")
         >>> g = tg.Graph()
         >>> out = g.node(tg.layers.FullyConnected(1), x)
-        >>> optimizer = tg.optimizers.RMSProp(1e-3, momentum_scale=0.9)
+        >>> optimizer = tg.optimizers.RMSProp(1e-3, gradient_clip_max=1)
         >>> t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), optimizer)
         >>> t.add_inputs({"x": x}, {"y": y})
         >>> t.compile("cpu")
@@ -8706,14 +8707,18 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        A step of Adam with momentum m, velocity v and gradient g::
+        Adam: steps by running means of the gradient and of its square.
+
+        With the rate lr and the time step t, from 1, each update computes ::
 
             m = beta1 * m + (1 - beta1) * g
             v = beta2 * v + (1 - beta2) * g^2
-            parameter -= corrected_rate * m / (sqrt(v) + epsilon)
+            p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
+
+        and with uses_amsgrad the largest v so far is in place of v.
 
         Args:
-            parameter: What is trained; written.
+            parameter: p, what is trained; written.
             gradient: float32, of its shape.
             momentum: float32, of its shape; written.
             velocity: float32, of its shape; written.
@@ -8731,10 +8736,10 @@ class Ops:
                 sign(parameter)) or "l2" (scale * parameter).
             regularization_scale: By how much.
             lr_scale: Multiplies the learning rate.
-            beta1: The share of the momentum that is kept.
-            beta2: The share of the velocity that is kept.
-            epsilon: Added to the divisor.
-            uses_amsgrad: Is the largest velocity so far used?
+            beta1: How much the mean of the gradient keeps.
+            beta2: How much the mean of its square keeps.
+            epsilon: Is added to the root, so that nothing is divided by 0.
+            uses_amsgrad: Is the largest mean of squares so far taken?
             decoupled_decay: AdamW: does regularization_scale decay the parameter itself?
             name: What errors and listings call the node.
             phase: When it runs: "forward", "gradient" or "update".
@@ -10923,18 +10928,22 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        A step of RMSProp with square average s and gradient g::
+        RMSProp: steps by the gradient, divided by a running mean of its size.
 
-            s = alpha * s + (1 - alpha) * g^2
-            parameter -= rate * g / (sqrt(s) + epsilon)
+        With the rate lr and the momentum mu each update computes ::
 
-        When centered, the root is of s less the square of the gradient's average.
+            n = alpha * n + (1 - alpha) * g^2
+            d = sqrt(n) + epsilon, or sqrt(n - a^2) + epsilon when centered,
+                with a = alpha * a + (1 - alpha) * g
+            p = p - lr * g / d                               without momentum
+            m = mu * m - lr * g / d;  p = p + m              with momentum
 
         Args:
-            parameter: What is trained; written.
+            parameter: p, what is trained; written.
             gradient: float32, of its shape.
             square_average: float32, of its shape; written.
-            momentum: float32, of its shape; written. None without momentum.
+            momentum: float32, of its shape; written, with
+                ``momentum_scale``.
             gradient_average: float32, of its shape; written, with
                 ``is_centered``.
             hyperparameters: float32, (4): learning rate, its bias-corrected form,
@@ -10949,10 +10958,10 @@ class Ops:
                 sign(parameter)) or "l2" (scale * parameter).
             regularization_scale: By how much.
             lr_scale: Multiplies the learning rate.
-            momentum_scale: The share of the momentum that is kept.
-            alpha: The share of the averages that is kept.
-            epsilon: Added to the divisor.
-            is_centered: Is the average of the gradient taken off?
+            momentum_scale: How much of its last step a parameter keeps, mu.
+            alpha: How much the running means keep.
+            epsilon: Is added to the root, so that nothing is divided by 0.
+            is_centered: Is the square of the mean gradient subtracted?
             name: What errors and listings call the node.
             phase: When it runs: "forward", "gradient" or "update".
 
@@ -11205,18 +11214,19 @@ class Ops:
         phase: str = "forward",
     ) -> None:
         """
-        A step of stochastic gradient descent with momentum m and gradient g::
+        Stochastic gradient descent, with momentum if wanted.
 
-            m = momentum_scale * m + rate * g
-            parameter -= m
+        With the rate lr and the momentum mu each update computes ::
 
-            m = momentum_scale * m + g  # by Nesterov
-            parameter -= rate * (g + momentum_scale * m)
+            p = p - lr * g                                   without momentum
+            m = mu * m + lr * g;  p = p - m                  with momentum
+            m = mu * m + g;  p = p - lr * (g + mu * m)       Nesterov's
 
         Args:
-            parameter: What is trained; written.
+            parameter: p, what is trained; written.
             gradient: float32, of its shape.
-            momentum: float32, of its shape; written. None without momentum.
+            momentum: float32, of its shape; written, with
+                ``momentum_scale``.
             hyperparameters: float32, (4): learning rate, its bias-corrected form,
                 whether clipping is on, and the number of the step.
             scale: float32, (1): multiplies the gradient; below 0 the update is
@@ -11229,8 +11239,8 @@ class Ops:
                 sign(parameter)) or "l2" (scale * parameter).
             regularization_scale: By how much.
             lr_scale: Multiplies the learning rate.
-            momentum_scale: The share of the momentum that is kept.
-            uses_nesterov_momentum: By Nesterov?
+            momentum_scale: How much of its last step a parameter keeps, mu.
+            uses_nesterov_momentum: Is the momentum Nesterov's?
             name: What errors and listings call the node.
             phase: When it runs: "forward", "gradient" or "update".
 

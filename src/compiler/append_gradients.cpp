@@ -200,7 +200,7 @@ class GradientAssembler {
     return has_all ? node.inputs[0] : kNoValue;
   }
 
-  /// Sums over ranks are made in place, as edits are: what the host reads
+  /// The host's sums are made in place, as edits are: what the user reads
   /// beside a parameter's gradient has bytes of its own.
   void own_what_the_host_reads() {
     for (const auto& [name, tensor] : graph_.outputs) {

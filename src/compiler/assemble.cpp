@@ -60,10 +60,10 @@ std::vector<TensorIndex> debugged_results(const MergedGraph& graph) {
 
 Assembled assemble(const MergedGraph& graph, const Variant& variant,
                    std::int64_t batch, const Target& target,
-                   const CollectiveOptions& collectives, bool recognizes) {
+                   const CompilerOptions& options) {
   Assembled a = copy_of(graph);
   require_outputs(graph, a);
-  run_passes({graph, variant, batch, target, collectives, recognizes}, a);
+  run_passes({graph, variant, batch, target, options}, a);
   return a;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autodiff/gradient.h"
+#include "compiler/compiler_options.h"
 #include "compiler/merged_graph.h"
 #include "compiler/target.h"
 #include "traingraph/rewrite.h"
@@ -20,7 +21,7 @@ enum class Mode { Training, Inference };
 /// When the phases of a training program run.
 enum class Timeline {
   Phases,  // each by a call of its own
-  OneRun,  // one behind the other, while sums over ranks are under way
+  OneRun,  // one behind the other, while the host sums gradients
   Joined,  // units may span them
 };
 
@@ -69,26 +70,12 @@ struct Assembled {
   }
 };
 
-/// These options say what a program exchanges with other processes.
-struct CollectiveOptions {
-  /// Gradients of as many bytes are summed as one; 0: there is nothing to
-  /// exchange.
-  std::size_t bucket_bytes = 0;
-  /// Trained tensors in the order of their gradients' bytes; processes must
-  /// have the same, whatever their batch sizes.
-  std::vector<TensorIndex> order = {};
-  /// Batch normalization has the statistics of all processes' samples.
-  bool synchronize_batch_norm = false;
-};
-
 /// Runs the passes of passes.h. Throws ShapeError, InvalidArgument, StateError;
 /// UnsupportedError when `batch` differs from the declared one and a node
-/// cannot follow. `recognizes`: what is written in many ops becomes one; see
-/// recognize_layers.h.
+/// cannot follow.
 Assembled assemble(const MergedGraph& graph, const Variant& variant,
                    std::int64_t batch, const Target& target,
-                   const CollectiveOptions& collectives = {},
-                   bool recognizes = true);
+                   const CompilerOptions& options = {});
 
 /// Lists what the host reads after a run.
 std::vector<ValueId> readable_values(const MergedGraph& graph,

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "compiler/joined_gradients.h"
-#include "compiler/passes/collectives.h"
+#include "compiler/prepared_units.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
 
@@ -69,8 +69,8 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
   for (const Trained& trained : assembled.trained) {
     request.gradients.push_back(trained.gradient);
   }
-  if (kind != PlanKind::Inference && options.has_collectives()) {
-    request.has_collectives = true;
+  if (kind != PlanKind::Inference && options.collectives.are_there()) {
+    request.is_one_run = true;
     std::ranges::sort(request.gradients);  // as the sums were appended
   }
   return make_plan(assembled.program, compiled.lowered, request);
@@ -99,15 +99,15 @@ class BatchCompiler {
   }
 
  private:
-  /// A step is the separate phases in a row, unless sums over ranks are under
-  /// way meanwhile, it drops accumulators, or its nodes can be joined.
+  /// A step is the separate phases in a row, unless the host sums gradients
+  /// meanwhile, it drops accumulators, or its nodes can be joined.
   Variant variant_of(PlanKind kind) const {
     if (kind == PlanKind::Inference) return {.mode = Mode::Inference};
     const bool is_step = kind == PlanKind::Step;
     Variant variant;
     variant.accumulates = !is_step || graph_.accumulators.empty() ||
                           graph_.accumulates_in_steps();
-    if (is_step && options_.has_collectives()) {
+    if (is_step && options_.collectives.are_there()) {
       variant.timeline = Timeline::OneRun;
     }
     return variant;
@@ -157,8 +157,7 @@ class BatchCompiler {
     return a;
   }
   Assembled assembled_at(std::int64_t batch, const Variant& variant) const {
-    return assemble(graph_, variant, batch, target_, options_.collectives,
-                    options_.fuses);
+    return assemble(graph_, variant, batch, target_, options_);
   }
 
   BatchExtents batch_extents(const Variant& variant, const Assembled& a) const {
@@ -188,7 +187,10 @@ class BatchCompiler {
         lowering.kept.push_back(trained.gradient);
       }
     }
-    return target_.lower(a.program, lowering);
+    LoweredProgram program = target_.lower(a.program, lowering);
+    const bool keeps = variant.mode == Mode::Inference;
+    if (keeps && target_.keeps_prepared()) mark_prepared(a.program, program);
+    return program;
   }
 
   const MergedGraph& graph_;
@@ -199,13 +201,6 @@ class BatchCompiler {
 };
 
 }  // namespace
-
-std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
-                                             const Target& target,
-                                             std::int64_t batch) {
-  return order_of_readiness(
-      assemble(graph, {.accumulates = false}, batch, target));
-}
 
 Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,
                           const Target& target, const CompilerOptions& options,

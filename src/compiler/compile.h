@@ -14,18 +14,6 @@
 
 namespace traingraph {
 
-struct CompilerOptions {
-  bool fuses = true;
-  bool reuse_memory = true;
-  double max_gpu_ms = 0;  // see LowerOptions
-  /// See CompileOptions.
-  std::size_t batch_plans_bytes = std::size_t{1} << 30;
-  /// The order is find_exchange_order()'s.
-  CollectiveOptions collectives = {};
-
-  bool has_collectives() const { return collectives.bucket_bytes > 0; }
-};
-
 struct CompiledProgram {
   Variant variant;
   Assembled assembled;
@@ -62,11 +50,6 @@ struct Compilation {
     return made;
   }
 };
-
-/// What a training graph's first batch size suggests.
-std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
-                                             const Target& target,
-                                             std::int64_t batch);
 
 Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,
                           const Target& target, const CompilerOptions& options,

@@ -59,10 +59,6 @@ class UnitTable {
 void count_casts(const CompiledProgram& compiled, std::span<const UnitId> order,
                  Report& report);
 
-/// The buckets of a plan that has some.
-std::vector<BucketSpan> bucket_spans(const CompiledProgram& compiled,
-                                     const Plan& plan);
-
 /// Everything that lies in the plan's arena, by storage.
 std::vector<MemorySpan> memory_spans(const CompiledProgram& compiled,
                                      const Plan& plan);

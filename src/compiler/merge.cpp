@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/batch_size.h"
+#include "compiler/distribution/gradient_weights.h"
 #include "compiler/loss_reduction.h"
 #include "compiler/merge_nodes.h"
 #include "compiler/parameter_rules.h"
@@ -121,24 +122,6 @@ Tensor make_loss_scale() {
   Tensor scale(scalars_descriptor<formulas::LossScale>(), "loss_scale");
   scale.set_data(TensorData(&kInitial, sizeof(kInitial)));
   return scale;
-}
-
-/// Are there others than those that linked graphs pass on?
-bool begins_gradients(const MergedGraph& graph) {
-  return !graph.losses.empty() || !graph.given_gradients.empty() ||
-         graph.declares_gradients ||
-         std::ranges::any_of(graph.user_gradients, [](const auto& user) {
-           return !user.is_boundary;
-         });
-}
-
-/// Do gradients of processes make a mean?
-bool weights_gradients(GradientAccumulation among_ranks,
-                       const MergedGraph& graph) {
-  if (among_ranks == GradientAccumulation::None) return false;
-  if (graph.is_linkable && !begins_gradients(graph)) return false;
-  return resolved(among_ranks, reduction_of_losses(graph), "compile",
-                  "gradients_of_ranks") == GradientAccumulation::Mean;
 }
 
 void add_weights(Merged& merged) {
@@ -323,7 +306,7 @@ Merged merge_graphs(const Declaration& declaration) {
   take_declared(declaration, merged);
   graph.depends_on_labels = values_of_labels(graph);
   derive_batch(declaration, merged);
-  graph.weights_gradients = weights_gradients(declaration.among_ranks, graph);
+  graph.weights_gradients = weights_gradients(declaration, graph);
   graph.reduce_losses = declaration.reduce_losses;
   if (graph.reduce_losses) require_losses_reduce(graph);
   add_own_tensors(merged, state.random_state, declaration.optimizer,

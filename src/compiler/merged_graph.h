@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/optimizer_shards.h"
+#include "compiler/distribution/optimizer_shards.h"
 #include "graph/program.h"
 #include "traingraph/enums.h"
 #include "traingraph/error.h"

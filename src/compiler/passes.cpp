@@ -5,8 +5,9 @@
 
 #include "compiler/append_gradients.h"
 #include "compiler/append_updates.h"
+#include "compiler/distribution/collectives.h"
+#include "compiler/distribution/synchronize_norms.h"
 #include "compiler/passes/batch_axis.h"
-#include "compiler/passes/collectives.h"
 #include "compiler/passes/find_boundary.h"
 #include "compiler/passes/mixed_precision.h"
 #include "compiler/passes/pool_before_relu.h"
@@ -14,7 +15,6 @@
 #include "compiler/passes/remove_dead_nodes.h"
 #include "compiler/passes/remove_identities.h"
 #include "compiler/passes/remove_later_phases.h"
-#include "compiler/passes/synchronize_norms.h"
 #include "compiler/passes/upcast.h"
 #include "compiler/passes/use_inference_forms.h"
 #include "graph/verify.h"
@@ -22,10 +22,6 @@
 
 namespace traingraph {
 namespace {
-
-bool differentiates(const PassContext& context) {
-  return context.graph.trains && context.variant.mode == Mode::Training;
-}
 
 void set_batch_size(const PassContext& context, Assembled& a) {
   const BatchChange change{.from = context.graph.batch, .to = context.batch};
@@ -81,7 +77,7 @@ std::vector<ValueId> named_results(const MergedGraph& graph,
 }
 
 void recognize(const PassContext& context, Assembled& a) {
-  if (!context.recognizes) return;
+  if (!context.options.fuses) return;
   recognize_layers(context.graph, named_results(context.graph, a), a);
 }
 
@@ -100,29 +96,12 @@ void pool_first(const PassContext& context, Assembled& a) {
 }
 
 void append_gradient_phase(const PassContext& context, Assembled& a) {
-  if (!differentiates(context)) return;
+  if (!context.differentiates()) return;
   append_gradients(context.graph, context.variant.accumulates, a);
 }
 
-bool has_collectives(const PassContext& context) {
-  return differentiates(context) && context.collectives.bucket_bytes > 0;
-}
-
-void synchronize(const PassContext& context, Assembled& a) {
-  const bool is_asked = context.collectives.synchronize_batch_norm;
-  if (is_asked && has_collectives(context)) synchronize_norms(context, a);
-}
-
-void append_sums_over_ranks(const PassContext& context, Assembled& a) {
-  if (has_collectives(context)) reduce_over_ranks(context, a);
-}
-
-void place_sums_over_ranks(const PassContext& context, Assembled& a) {
-  if (has_collectives(context)) place_collectives(context, a);
-}
-
 void append_update_phase(const PassContext& context, Assembled& a) {
-  const bool updates = differentiates(context) && context.graph.update;
+  const bool updates = context.differentiates() && context.graph.update;
   if (updates) append_updates(context.graph, a);
 }
 
@@ -148,10 +127,10 @@ constexpr std::array kPasses{
     Pass{"mixed precision", mix_precision},
     Pass{"pool before relu", pool_first},
     Pass{"append gradients", append_gradient_phase},
-    Pass{"synchronize batch normalizations", synchronize},
-    Pass{"append sums over ranks", append_sums_over_ranks},
+    Pass{"synchronize batch normalizations", synchronize_norms},
+    Pass{"append sums over ranks", reduce_over_ranks},
     Pass{"append updates", append_update_phase},
-    Pass{"place sums over ranks", place_sums_over_ranks},
+    Pass{"place sums over ranks", place_collectives},
     Pass{"drop dead nodes", drop_dead_nodes},
     Pass{"upcast", fit_to_target},
     Pass{"drop what nobody reads now", drop_dead_nodes},

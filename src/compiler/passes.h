@@ -15,8 +15,11 @@ struct PassContext {
   const Variant& variant;
   std::int64_t batch;
   const Target& target;
-  const CollectiveOptions& collectives;
-  bool recognizes;
+  const CompilerOptions& options;
+
+  bool differentiates() const {
+    return graph.trains && variant.mode == Mode::Training;
+  }
 };
 
 /// Throws InternalError naming the pass that broke an invariant.

@@ -86,6 +86,9 @@ class Planner {
       if (id < 0 || buffer_of_[id] == kUnused) continue;
       pin(buffers_[buffer_of_[id]], last);
     }
+    for (StorageId id = 0; id < num_storages(); ++id) {
+      if (lowered_.storages[id].is_kept) pin(buffers_[buffer_of_[id]], last);
+    }
   }
 
   void make_gradient_block(int last) {

@@ -21,9 +21,9 @@ struct Plan;
 
 struct PlanRequest {
   PlanKind kind = PlanKind::Step;
-  /// Gradients are summed over ranks: a step goes by phases, too, and keeps
-  /// them.
-  bool has_collectives = false;
+  /// The host sums gradients (Timeline::OneRun): a step goes by phases, too,
+  /// and keeps them.
+  bool is_one_run = false;
   /// Values readable after the run: they live over the whole timeline.
   std::vector<ValueId> readable = {};
   /// Parameter gradients stand in the order of that block.
@@ -36,12 +36,10 @@ struct PlanRequest {
 
   /// Forward, then gradient, then update; else updates come as soon as they
   /// can.
-  bool goes_by_phases() const {
-    return kind != PlanKind::Step || has_collectives;
-  }
+  bool goes_by_phases() const { return kind != PlanKind::Step || is_one_run; }
   /// Gradients stay until the end, in one block.
   bool keeps_gradients() const {
-    return kind == PlanKind::Phases || has_collectives;
+    return kind == PlanKind::Phases || is_one_run;
   }
 };
 

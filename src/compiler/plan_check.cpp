@@ -8,6 +8,7 @@
 
 #include "compiler/arena_contents.h"
 #include "compiler/check_ends.h"
+#include "compiler/check_prepared.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -380,6 +381,7 @@ std::string check_plan(const Program& program, const LoweredProgram& lowered,
                        const Plan& plan, const PlanRequest& request) {
   std::string problem = Replay(program, lowered, plan, request).run();
   if (problem.empty()) problem = check_ends(lowered, plan, request.kind);
+  if (problem.empty()) problem = check_prepared(program, lowered, plan);
   return problem;
 }
 

@@ -35,6 +35,9 @@ struct Storage {
   /// The device reads it once more when all units of the run (of the phase,
   /// where phases run one by one) are over in which a unit touches it.
   bool is_read_at_end = false;
+  /// A prepared unit writes it and others read it: its bytes stay from run to
+  /// run.
+  bool is_kept = false;
 };
 
 /// A unit may write result storage `output` over `input` when this unit is the
@@ -64,6 +67,8 @@ struct Unit {
   /// The runtime runs it, on bytes in row-major order, between units of the
   /// device, which does not bind it. It has no code.
   bool is_host = false;
+  /// It need not run while what it reads is as it was; see prepared_units.h.
+  bool is_prepared = false;
   std::string layout;  // of the first result, for people; empty: not known
   /// Tensors that are copied to images or back, since the neighbours run on
   /// another engine of the device.
@@ -135,6 +140,9 @@ class Target {
   /// naming op and node.
   virtual LoweredProgram lower(const Program& program,
                                const LowerOptions& options) const = 0;
+  /// Does the device leave out prepared units while what they read is as it
+  /// was?
+  virtual bool keeps_prepared() const { return false; }
 };
 
 }  // namespace traingraph

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "cpu/engine/engine.h"
-#include "cpu/engine/reorder.h"
 #include "cpu/kernel_table.h"
+#include "cpu/layout_copy.h"
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
 #include "cpu/ops/elementwise_rows.h"
@@ -25,7 +25,7 @@ void CpuPolicy::lower(OpKind op, UnitBuilder& unit) const {
 }
 
 CopyCode CpuPolicy::copy(const Layout& from, const Layout& to) const {
-  Reorder reorder = make_reorder(from, to);
+  Reorder reorder = make_layout_copy(from, to);
   return {.code = std::make_unique<CpuUnitCode>(std::move(reorder.bind)),
           .scratch_bytes = reorder.scratch_bytes};
 }

@@ -15,6 +15,7 @@ class CpuTarget : public Target {
  public:
   explicit CpuTarget(int num_threads) : policy_(num_threads) {}
   std::string_view name() const override { return "cpu"; }
+  bool keeps_prepared() const override { return true; }
   bool computes(const Program& program, const Node& node) const override;
   std::string reason_unsupported(const Program& program,
                                  const Node& node) const override;

@@ -5,6 +5,7 @@
 // (compiler/passes/upcast.h).
 #pragma once
 
+#include "formulas/update_steps.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -132,9 +133,10 @@ inline constexpr Kernel ctc_loss_gradient{lower_ctc_loss_gradient};
 inline constexpr Kernel attention{lower_attention, kHalf};
 inline constexpr Kernel attention_gradient{lower_attention_gradient, kHalf};
 // update; parameters are of any type, gradients of float32
-inline constexpr Kernel sgd_update{lower_sgd_update, kHalf};
-inline constexpr Kernel adam_update{lower_adam_update, kHalf};
-inline constexpr Kernel rmsprop_update{lower_rmsprop_update, kHalf};
+#define UPDATE(Op, name, Step) \
+  inline constexpr Kernel name{lower_##name, kHalf};
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 inline constexpr Kernel clip_scale{lower_clip_scale};
 inline constexpr Kernel update_loss_scale{lower_update_loss_scale};
 inline constexpr Kernel accumulate_gradient{lower_accumulate_gradient};

@@ -70,6 +70,7 @@ using ::cos;
 using ::cosh;
 using ::erf;
 using ::erfc;
+using ::exp;
 using ::exp2;
 using ::fabs;
 using ::log;
@@ -104,6 +105,7 @@ using std::cos;
 using std::cosh;
 using std::erf;
 using std::erfc;
+using std::exp;
 using std::exp2;
 using std::fabs;
 using std::log;
@@ -137,6 +139,11 @@ constexpr T maximum(T a, T b) {
   if (a < b) a = b;
   return a;
 }
+
+inline float sign(float x) {
+  return static_cast<float>(x > 0) - static_cast<float>(x < 0);
+}
+inline float choose(bool first, float a, float b) { return first ? a : b; }
 
 }  // namespace formulas
 }  // namespace traingraph

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a compiled graph reads anew in each step: one struct for each tensor of
-// such scalars, as it lies in memory on every device.
+// such scalars, as it lies in memory on every device. Formulas that a
+// graph is built of, too, say what they compute with (update_steps.h).
 #pragma once
 
 #include "formulas/portable.h"
@@ -9,20 +10,24 @@ namespace traingraph {
 namespace formulas {
 
 /// Of an optimizer's update, float32 (4); written before each.
-struct Hyperparameters {
-  float learning_rate = 0;
-  float corrected_rate = 0;  // for averages that began at 0 (Adam)
-  float clips = 0;           // 0: gradients are not clipped
-  float time_step = 0;       // the number of the update, from 1 on
+template <class Float>
+struct HyperparametersOf {
+  Float learning_rate = 0;
+  Float corrected_rate = 0;  // for averages that began at 0 (Adam)
+  Float clips = 0;           // 0: gradients are not clipped
+  Float time_step = 0;       // the number of the update, from 1 on
 };
+using Hyperparameters = HyperparametersOf<float>;
 
 /// Of gradients in float16, float32 (4); updates change it.
-struct LossScale {
-  float factor = 1;
-  float growth_counter = 0;  // finite steps since the factor changed
-  float skipped_steps = 0;
-  float unused = 0;
+template <class Float>
+struct LossScaleOf {
+  Float factor = 1;
+  Float growth_counter = 0;  // finite steps since the factor changed
+  Float skipped_steps = 0;
+  Float unused = 0;
 };
+using LossScale = LossScaleOf<float>;
 
 /// Of each gradient that is added up, float32 (2).
 struct AccumulationFactors {

@@ -5,7 +5,8 @@
 //
 // A step is made from what is the same for all elements. Its Options are known
 // when a loop is compiled (FixedOptions), or when a kernel is launched
-// (ChosenOptions).
+// (ChosenOptions). They name the numbers that the step computes with: floats,
+// or nodes of a graph that is being built (metal/ops/update.mm).
 #pragma once
 
 #include "formulas/portable.h"
@@ -39,10 +40,12 @@ struct UpdateParams {
 
 template <uint32 kBits>
 struct FixedOptions {
+  using Float = float;
   constexpr bool has(uint32 option) const { return (kBits & option) != 0; }
 };
 
 struct ChosenOptions {
+  using Float = float;
   uint32 bits;
   constexpr bool has(uint32 option) const { return (bits & option) != 0; }
 };
@@ -50,40 +53,40 @@ struct ChosenOptions {
 enum { kMaxUpdateSlots = 3 };
 
 /// Of a parameter and its slots: in the order of the op's inputs.
-struct UpdateElement {
-  float parameter;
-  float slots[kMaxUpdateSlots];
+template <class Float>
+struct UpdateElementOf {
+  Float parameter;
+  Float slots[kMaxUpdateSlots];
 };
+using UpdateElement = UpdateElementOf<float>;
 
 /// What every update does to the raw gradient first.
 template <class Options>
 struct Preparation {
-  float scale, clip_min, clip_max, rescale, strength;
+  using Float = typename Options::Float;
+
+  Float scale, clip_min, clip_max;
+  float rescale, strength;
   Options options;
 
-  Preparation(UpdateParams params, Hyperparameters now, float scale_of_step,
-              Options chosen)
+  Preparation(UpdateParams params, HyperparametersOf<Float> now,
+              Float scale_of_step, Options chosen)
       : scale(scale_of_step),
         clip_min(-infinity()),
         clip_max(infinity()),
         rescale(params.rescale),
         strength(params.strength),
         options(chosen) {
-    if ((params.options & kClipsByValue) == 0 || now.clips == 0) return;
-    clip_min = params.clip_min;
-    clip_max = params.clip_max;
+    if ((params.options & kClipsByValue) == 0) return;
+    clip_min = choose(now.clips == 0, clip_min, params.clip_min);
+    clip_max = choose(now.clips == 0, clip_max, params.clip_max);
   }
 
-  float operator()(float gradient, float parameter) const {
-    float g = gradient * scale;
-    g = g < clip_min ? clip_min : g;
-    g = g > clip_max ? clip_max : g;
+  Float operator()(Float gradient, Float parameter) const {
+    Float g = gradient * scale;
+    g = minimum(maximum(g, clip_min), clip_max);
     g *= rescale;
-    if (options.has(kL1)) {
-      const float sign =
-          static_cast<float>(parameter > 0) - static_cast<float>(parameter < 0);
-      g += strength * sign;
-    }
+    if (options.has(kL1)) g += strength * sign(parameter);
     if (options.has(kL2)) g += strength * parameter;
     return g;
   }
@@ -99,18 +102,23 @@ struct SgdStep {
     return options.has(kMomentum) ? 1 : 0;
   }
 
+  using Float = typename Options::Float;
+  using Element = UpdateElementOf<Float>;
+
   Preparation<Options> prepared;
-  float rate, mu;
+  Float rate;
+  float mu;
   Options options;
 
-  SgdStep(UpdateParams params, Hyperparameters now, float scale, Options chosen)
+  SgdStep(UpdateParams params, HyperparametersOf<Float> now, Float scale,
+          Options chosen)
       : prepared(params, now, scale, chosen),
         rate(now.learning_rate * params.lr_scale),
         mu(params.momentum),
         options(chosen) {}
 
-  UpdateElement operator()(float gradient, UpdateElement e) const {
-    const float g = prepared(gradient, e.parameter);
+  Element operator()(Float gradient, Element e) const {
+    const Float g = prepared(gradient, e.parameter);
     if (!options.has(kMomentum)) {
       e.parameter -= rate * g;
     } else if (options.has(kNesterov)) {
@@ -132,17 +140,21 @@ struct AdamStep {
     return options.has(kAmsgrad) ? 7 : 3;
   }
 
+  using Float = typename Options::Float;
+  using Element = UpdateElementOf<Float>;
+
   Preparation<Options> prepared;
-  float rate, decay, beta1, beta2, rest1, rest2, epsilon;
+  Float rate, decay;
+  float beta1, beta2, rest1, rest2, epsilon;
   Options options;
 
-  AdamStep(UpdateParams params, Hyperparameters now, float scale,
+  AdamStep(UpdateParams params, HyperparametersOf<Float> now, Float scale,
            Options chosen)
       : prepared(params, now, scale, chosen),
         rate(now.corrected_rate * params.lr_scale),
         decay((params.options & kDecoupledDecay) != 0
                   ? now.learning_rate * params.lr_scale * params.strength
-                  : 0.0f),
+                  : Float(0)),
         beta1(params.beta1),
         beta2(params.beta2),
         rest1(1 - params.beta1),
@@ -150,13 +162,13 @@ struct AdamStep {
         epsilon(params.epsilon),
         options(chosen) {}
 
-  UpdateElement operator()(float gradient, UpdateElement e) const {
-    const float g = prepared(gradient, e.parameter);
-    const float m = beta1 * e.slots[0] + rest1 * g;
-    const float v = beta2 * e.slots[1] + rest2 * (g * g);
-    float second = v;
+  Element operator()(Float gradient, Element e) const {
+    const Float g = prepared(gradient, e.parameter);
+    const Float m = beta1 * e.slots[0] + rest1 * g;
+    const Float v = beta2 * e.slots[1] + rest2 * (g * g);
+    Float second = v;
     if (options.has(kAmsgrad)) {
-      second = e.slots[2] > v ? e.slots[2] : v;
+      second = maximum(v, e.slots[2]);
       e.slots[2] = second;
     }
     e.slots[0] = m;
@@ -176,11 +188,15 @@ struct RmspropStep {
            (options.has(kCentered) ? 4 : 0);
   }
 
+  using Float = typename Options::Float;
+  using Element = UpdateElementOf<Float>;
+
   Preparation<Options> prepared;
-  float rate, mu, alpha, rest, epsilon;
+  Float rate;
+  float mu, alpha, rest, epsilon;
   Options options;
 
-  RmspropStep(UpdateParams params, Hyperparameters now, float scale,
+  RmspropStep(UpdateParams params, HyperparametersOf<Float> now, Float scale,
               Options chosen)
       : prepared(params, now, scale, chosen),
         rate(now.learning_rate * params.lr_scale),
@@ -190,18 +206,18 @@ struct RmspropStep {
         epsilon(params.epsilon),
         options(chosen) {}
 
-  UpdateElement operator()(float gradient, UpdateElement e) const {
-    const float g = prepared(gradient, e.parameter);
-    float variance = alpha * e.slots[0] + rest * (g * g);
+  Element operator()(Float gradient, Element e) const {
+    const Float g = prepared(gradient, e.parameter);
+    Float variance = alpha * e.slots[0] + rest * (g * g);
     e.slots[0] = variance;
     if (options.has(kCentered)) {
-      const float average = alpha * e.slots[2] + rest * g;
+      const Float average = alpha * e.slots[2] + rest * g;
       e.slots[2] = average;
       variance -= average * average;
       // Rounding may push a variance of nothing below zero.
-      variance = variance < 0 ? 0.0f : variance;
+      variance = maximum(variance, Float(0));
     }
-    const float step = rate * g / (sqrt(variance) + epsilon);
+    const Float step = rate * g / (sqrt(variance) + epsilon);
     if (options.has(kMomentum)) {
       e.slots[1] = mu * e.slots[1] - step;
       e.parameter += e.slots[1];

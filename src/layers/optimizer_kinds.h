@@ -3,7 +3,7 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+#include <string>
 #include <typeinfo>
 
 #include "traingraph/optimizers.h"
@@ -11,9 +11,9 @@
 namespace traingraph {
 
 struct OptimizerKind {
-  std::string_view name;
+  std::string name;
   const std::type_info& type;
-  OpKind op;  // whose attributes it has
+  Attributes default_attributes;
   OptimizerPtr (*make)(const OptimizerDescriptor&, const Attributes&);
 };
 

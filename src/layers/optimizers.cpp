@@ -3,20 +3,19 @@
 // they become. Clipping by norm is a factor that other ops compute.
 #include "traingraph/optimizers.h"
 
-#include <cmath>
+#include <cctype>
+#include <type_traits>
 
+#include "formulas/loss_scale.h"
+#include "graph/attributes.h"
 #include "layers/optimizer_kinds.h"
 #include "layers/time_steps.h"
 #include "layers/validate.h"
+#include "ops/update.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
-
-void require_beta(const char* op, const char* field, float value) {
-  require_option(value >= 0 && value < 1, op, field, "in [0, 1)",
-                 format_value(value));
-}
 
 void require_above_zero(const char* op, const char* field, float value) {
   require_finite(op, field, value);
@@ -89,37 +88,27 @@ OptimizerDescriptor with_switch(OptimizerDescriptor descriptor) {
   return descriptor;
 }
 
-/// Serves kinds whose decay is part of the gradient.
-OptimizerDescriptor with_regularization(const OptimizerDescriptor& descriptor) {
-  if (descriptor.regularization_type == RegularizationType::None) {
+/// Of regularization: the decay of AdamW, which has no other, is decoupled.
+void require_regularization(const char* op,
+                            const OptimizerDescriptor& descriptor,
+                            bool is_decoupled) {
+  const auto type = descriptor.regularization_type;
+  const bool is_none = type == RegularizationType::None;
+  if (is_decoupled) {
+    require_option(is_none, op, "regularization_type",
+                   "none: the decay is decoupled", std::string(to_string(type)),
+                   "Give regularization_scale alone, or use Adam.");
+  } else if (is_none) {
     require_unused("Optimizer", "regularization_scale",
                    descriptor.regularization_scale, 0.0f,
                    "regularization_type none");
   }
-  return descriptor;
 }
 
-/// Serves AdamW, which has but one.
-OptimizerDescriptor with_decoupled_decay(
-    const OptimizerDescriptor& descriptor) {
-  require_option(descriptor.regularization_type == RegularizationType::None,
-                 "AdamW", "regularization_type", "none: the decay is decoupled",
-                 std::string(to_string(descriptor.regularization_type)),
-                 "Give regularization_scale alone, or use Adam.");
-  return descriptor;
-}
-
-OptimizerDescriptor with_rate(float learning_rate) {
-  OptimizerDescriptor descriptor;
-  descriptor.learning_rate = learning_rate;
-  return descriptor;
-}
-
-/// What all update ops have. Whether clipping is on is a run-time switch, so
-/// the descriptor's own switch does not matter here.
+/// Gives attributes what those of all updates share. Whether clipping is on is
+/// a run-time switch, so the descriptor's own switch does not matter here.
 template <class Attrs>
-Attrs update_attributes(const OptimizerDescriptor& descriptor) {
-  Attrs attrs;
+void describe(const OptimizerDescriptor& descriptor, Attrs& attrs) {
   attrs.gradient_rescale = descriptor.gradient_rescale;
   attrs.clips_by_value =
       descriptor.gradient_clipping_type == GradientClippingType::ByValue;
@@ -127,7 +116,61 @@ Attrs update_attributes(const OptimizerDescriptor& descriptor) {
   attrs.gradient_clip_max = descriptor.gradient_clip_max;
   attrs.regularization_type = descriptor.regularization_type;
   attrs.regularization_scale = descriptor.regularization_scale;
-  return attrs;
+  attrs.lr_scale = Attrs().lr_scale;
+}
+
+void require_hyperparameter(const char* op, const char* field, float value) {
+  const Hyperparameter* found = find_hyperparameter(field);
+  if (!found) return;
+  switch (found->range) {
+    case Hyperparameter::kAny:
+      return;
+    case Hyperparameter::kNotNegative:
+      return require_not_negative(op, field, value);
+    case Hyperparameter::kPositive:
+      return require_above_zero(op, field, value);
+    case Hyperparameter::kShare:
+      return require_option(value >= 0 && value < 1, op, field, "in [0, 1)",
+                            format_value(value));
+  }
+}
+
+template <class Attrs>
+void require_hyperparameters(const char* op, const Attrs& attrs) {
+  for_each_field_of(attrs, [&](const char* field, const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, float>) {
+      require_hyperparameter(op, field, value);
+    }
+  });
+  if constexpr (requires { attrs.uses_nesterov_momentum; }) {
+    require_option(!attrs.uses_nesterov_momentum || attrs.momentum_scale > 0,
+                   op, "momentum_scale", "above 0 with uses_nesterov_momentum",
+                   format_value(attrs.momentum_scale));
+  }
+}
+
+std::string in_small_letters(std::string_view name) {
+  std::string small(name);
+  for (char& c : small) c = static_cast<char>(std::tolower(c));
+  return small;
+}
+
+template <class Class>
+OptimizerKind kind_of() {
+  return {.name = in_small_letters(Class::kName),
+          .type = typeid(Class),
+          .default_attributes = typename Class::Attrs(),
+          .make = [](const OptimizerDescriptor& descriptor,
+                     const Attributes& attrs) -> OptimizerPtr {
+            return std::make_shared<Class>(
+                descriptor, std::get<typename Class::Attrs>(attrs));
+          }};
+}
+
+template <class... Classes>
+std::span<const OptimizerKind> kinds_of(optimizers::ClassList<Classes...>) {
+  static const OptimizerKind kinds[] = {kind_of<Classes>()...};
+  return kinds;
 }
 
 }  // namespace
@@ -200,177 +243,47 @@ void Optimizer::set_time_step(std::uint64_t step) {
   num_dropped_ = std::move(anew);
 }
 
-namespace optimizers {
-
-SGD::SGD(const OptimizerDescriptor& descriptor, float momentum_scale,
-         bool uses_nesterov_momentum)
-    : Optimizer(with_regularization(descriptor), /*time_step=*/1),
-      momentum_scale_(momentum_scale),
-      uses_nesterov_momentum_(uses_nesterov_momentum) {
-  require_not_negative("SGD", "momentum_scale", momentum_scale);
-  require_option(!uses_nesterov_momentum || momentum_scale > 0, "SGD",
-                 "momentum_scale", "above 0 with uses_nesterov_momentum",
-                 format_value(momentum_scale));
-}
-
-SGD::SGD(float learning_rate, float momentum_scale, bool uses_nesterov_momentum)
-    : SGD(with_rate(learning_rate), momentum_scale, uses_nesterov_momentum) {}
-
-std::vector<std::string_view> SGD::slots() const {
-  if (momentum_scale_ == 0) return {};
-  return {"momentum"};
-}
-
-Attributes SGD::attributes() const {
-  auto attrs = update_attributes<SgdUpdateAttrs>(descriptor());
-  attrs.momentum_scale = momentum_scale_;
-  attrs.uses_nesterov_momentum = uses_nesterov_momentum_;
-  return attrs;
-}
-
-std::unique_ptr<Optimizer> SGD::clone() const {
-  return std::make_unique<SGD>(*this);
-}
-
-Adam::Adam(const OptimizerDescriptor& descriptor, float beta1, float beta2,
-           float epsilon, bool uses_amsgrad, std::uint64_t time_step)
-    : Adam(with_regularization(descriptor), time_step, beta1, beta2, epsilon,
-           uses_amsgrad) {}
-
-Adam::Adam(const OptimizerDescriptor& descriptor, std::uint64_t time_step,
-           float beta1, float beta2, float epsilon, bool uses_amsgrad)
+LibraryOptimizer::LibraryOptimizer(std::string_view class_name, OpKind op,
+                                   const OptimizerDescriptor& descriptor,
+                                   const Attributes& hyperparameters,
+                                   std::uint64_t time_step)
     : Optimizer(descriptor, time_step),
-      beta1_(beta1),
-      beta2_(beta2),
-      epsilon_(epsilon),
-      uses_amsgrad_(uses_amsgrad) {
-  require_beta("Adam", "beta1", beta1);
-  require_beta("Adam", "beta2", beta2);
-  require_above_zero("Adam", "epsilon", epsilon);
+      name_(in_small_letters(class_name)),
+      op_(op),
+      attributes_(hyperparameters) {
+  const std::string subject(class_name);
+  std::visit(
+      [&](auto& attrs) {
+        if constexpr (requires { attrs.gradient_rescale; }) {
+          bool is_decoupled = false;
+          if constexpr (requires { attrs.decoupled_decay; }) {
+            is_decoupled = attrs.decoupled_decay;
+          }
+          require_regularization(subject.c_str(), descriptor, is_decoupled);
+          require_hyperparameters(subject.c_str(), attrs);
+          describe(descriptor, attrs);
+        }
+      },
+      attributes_);
 }
 
-Adam::Adam(float learning_rate, float beta1, float beta2, float epsilon,
-           bool uses_amsgrad, std::uint64_t time_step)
-    : Adam(with_rate(learning_rate), beta1, beta2, epsilon, uses_amsgrad,
-           time_step) {}
-
-std::vector<std::string_view> Adam::slots() const {
-  if (uses_amsgrad_) return {"momentum", "velocity", "maximum_velocity"};
-  return {"momentum", "velocity"};
+OptimizerDescriptor LibraryOptimizer::of_rate(float learning_rate) {
+  OptimizerDescriptor descriptor;
+  descriptor.learning_rate = learning_rate;
+  return descriptor;
 }
 
-Attributes Adam::attributes() const {
-  auto attrs = update_attributes<AdamUpdateAttrs>(descriptor());
-  attrs.beta1 = beta1_;
-  attrs.beta2 = beta2_;
-  attrs.epsilon = epsilon_;
-  attrs.uses_amsgrad = uses_amsgrad_;
-  return attrs;
+std::vector<std::string_view> LibraryOptimizer::slots() const {
+  return update_slots(attributes_);
 }
 
-float Adam::corrected(float rate, std::uint64_t time_step) const {
-  const auto t = static_cast<double>(time_step);
-  const double first = 1 - std::pow(static_cast<double>(beta1_), t);
-  const double second = 1 - std::pow(static_cast<double>(beta2_), t);
-  return static_cast<float>(static_cast<double>(rate) * std::sqrt(second) /
-                            first);
+float optimizers::Adam::corrected(float rate, std::uint64_t time_step) const {
+  return static_cast<float>(formulas::corrected_rate(
+      rate, beta1(), beta2(), static_cast<double>(time_step)));
 }
-
-std::unique_ptr<Optimizer> Adam::clone() const {
-  return std::make_unique<Adam>(*this);
-}
-
-AdamW::AdamW(const OptimizerDescriptor& descriptor, float beta1, float beta2,
-             float epsilon, bool uses_amsgrad, std::uint64_t time_step)
-    : Adam(with_decoupled_decay(descriptor), time_step, beta1, beta2, epsilon,
-           uses_amsgrad) {}
-
-AdamW::AdamW(float learning_rate, float beta1, float beta2, float epsilon,
-             bool uses_amsgrad, std::uint64_t time_step)
-    : AdamW(with_rate(learning_rate), beta1, beta2, epsilon, uses_amsgrad,
-            time_step) {}
-
-Attributes AdamW::attributes() const {
-  auto attrs = std::get<AdamUpdateAttrs>(Adam::attributes());
-  attrs.decoupled_decay = true;
-  return attrs;
-}
-
-std::unique_ptr<Optimizer> AdamW::clone() const {
-  return std::make_unique<AdamW>(*this);
-}
-
-RMSProp::RMSProp(const OptimizerDescriptor& descriptor, float momentum_scale,
-                 float alpha, float epsilon, bool is_centered)
-    : Optimizer(with_regularization(descriptor), /*time_step=*/1),
-      momentum_scale_(momentum_scale),
-      alpha_(alpha),
-      epsilon_(epsilon),
-      is_centered_(is_centered) {
-  require_not_negative("RMSProp", "momentum_scale", momentum_scale);
-  require_beta("RMSProp", "alpha", alpha);
-  require_above_zero("RMSProp", "epsilon", epsilon);
-}
-
-RMSProp::RMSProp(float learning_rate, float momentum_scale, float alpha,
-                 float epsilon, bool is_centered)
-    : RMSProp(with_rate(learning_rate), momentum_scale, alpha, epsilon,
-              is_centered) {}
-
-std::vector<std::string_view> RMSProp::slots() const {
-  std::vector<std::string_view> result{"square_average"};
-  if (momentum_scale_ != 0) result.push_back("momentum");
-  if (is_centered_) result.push_back("gradient_average");
-  return result;
-}
-
-Attributes RMSProp::attributes() const {
-  auto attrs = update_attributes<RmspropUpdateAttrs>(descriptor());
-  attrs.momentum_scale = momentum_scale_;
-  attrs.alpha = alpha_;
-  attrs.epsilon = epsilon_;
-  attrs.is_centered = is_centered_;
-  return attrs;
-}
-
-std::unique_ptr<Optimizer> RMSProp::clone() const {
-  return std::make_unique<RMSProp>(*this);
-}
-
-}  // namespace optimizers
 
 std::span<const OptimizerKind> optimizer_kinds() {
-  using namespace optimizers;
-  static const OptimizerKind kinds[] = {
-      {"sgd", typeid(SGD), OpKind::SgdUpdate,
-       [](const OptimizerDescriptor& d,
-          const Attributes& attrs) -> OptimizerPtr {
-         const auto& a = std::get<SgdUpdateAttrs>(attrs);
-         return std::make_shared<SGD>(d, a.momentum_scale,
-                                      a.uses_nesterov_momentum);
-       }},
-      {"adam", typeid(Adam), OpKind::AdamUpdate,
-       [](const OptimizerDescriptor& d,
-          const Attributes& attrs) -> OptimizerPtr {
-         const auto& a = std::get<AdamUpdateAttrs>(attrs);
-         return std::make_shared<Adam>(d, a.beta1, a.beta2, a.epsilon,
-                                       a.uses_amsgrad);
-       }},
-      {"adamw", typeid(AdamW), OpKind::AdamUpdate,
-       [](const OptimizerDescriptor& d,
-          const Attributes& attrs) -> OptimizerPtr {
-         const auto& a = std::get<AdamUpdateAttrs>(attrs);
-         return std::make_shared<AdamW>(d, a.beta1, a.beta2, a.epsilon,
-                                        a.uses_amsgrad);
-       }},
-      {"rmsprop", typeid(RMSProp), OpKind::RmspropUpdate,
-       [](const OptimizerDescriptor& d,
-          const Attributes& attrs) -> OptimizerPtr {
-         const auto& a = std::get<RmspropUpdateAttrs>(attrs);
-         return std::make_shared<RMSProp>(d, a.momentum_scale, a.alpha,
-                                          a.epsilon, a.is_centered);
-       }},
-  };
-  return kinds;
+  return kinds_of(optimizers::All());
 }
+
 }  // namespace traingraph

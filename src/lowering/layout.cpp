@@ -161,6 +161,20 @@ Layout reshaped(const Layout& layout, const TensorDescriptor& desc) {
   return keeps_channels ? of_channels(layout, desc) : Layout();
 }
 
+Layout transposed(const Layout& layout, const Shape& axes) {
+  if (!layout.is_strided() || is_padded(layout) ||
+      layout.rank() != axes.rank()) {
+    return {};
+  }
+  Layout::Sizes sizes, strides;
+  for (const std::int64_t axis : axes) {
+    sizes.push_back(layout.sizes()[static_cast<std::size_t>(axis)]);
+    strides.push_back(layout.strides()[static_cast<std::size_t>(axis)]);
+  }
+  return Layout::strided(std::move(sizes), std::move(strides),
+                         layout.data_type());
+}
+
 bool same_layout(const Layout& a, const Layout& b) {
   if (a.empty() || b.empty()) return a.empty() && b.empty();
   if (a.is_opaque() || b.is_opaque()) {

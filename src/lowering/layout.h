@@ -95,6 +95,10 @@ Layout layout_like(const Layout& like, const TensorDescriptor& desc);
 /// where no layout says it.
 Layout reshaped(const Layout& layout, const TensorDescriptor& desc);
 
+/// The same bytes where axis i is `layout`'s axis axes[i]. Empty where it has
+/// blocks, or as many axes as its tensor has not.
+Layout transposed(const Layout& layout, const Shape& axes);
+
 /// Do both place every element at the same offset? Strides of axes with one
 /// element do not count.
 bool same_layout(const Layout& a, const Layout& b);

@@ -18,6 +18,15 @@ bool has_sizes_of(const Layout& layout, const Layout& other) {
   return layout.sizes() == other.sizes();
 }
 
+/// Of the transpose that takes back one by `axes`.
+Shape inverse_axes(const Shape& axes) {
+  Shape inverse = axes;
+  for (int i = 0; i < axes.rank(); ++i) {
+    inverse[static_cast<int>(axes[i])] = i;
+  }
+  return inverse;
+}
+
 /// Row-major data of `layout`'s logical shape.
 Layout plain_like(const Layout& layout, DataType type) {
   Layout::Sizes strides(layout.sizes().size(), 1);
@@ -142,11 +151,28 @@ std::string Lowering::layout_text(ValueId value, const Layout& layout) const {
 
 Layout Lowering::layout(ValueId value) {
   if (const ValueId viewed = states_[value].view_of; viewed != kNoValue) {
-    const Layout seen = reshaped(layout(viewed), program_.desc(value));
+    const Layout seen = seen_as_view(value, layout(viewed));
     return seen.empty() ? plain(value) : seen;
   }
   const Layout& produced = states_[value].produced;
   return has_sizes_of(produced, plain(value)) ? produced : plain(value);
+}
+
+Layout Lowering::seen_as_view(ValueId value, const Layout& of_viewed) const {
+  const TensorDescriptor& desc = program_.desc(value);
+  const Shape& axes = states_[value].view_axes;
+  if (axes.empty()) return reshaped(of_viewed, desc);
+  const Layout seen = transposed(of_viewed, axes);
+  // Kernels know the layouts that convolutions choose, and plain ones.
+  return seen.empty() ? seen : layout_like(seen, desc);
+}
+
+Layout Lowering::seen_as_viewed(ValueId value, const Layout& of_view) const {
+  const State& state = states_[value];
+  if (state.view_axes.empty()) {
+    return reshaped(of_view, program_.desc(state.view_of));
+  }
+  return transposed(of_view, inverse_axes(state.view_axes));
 }
 
 bool Lowering::is_current(ValueId value, const Copy& copy) const {
@@ -190,7 +216,7 @@ StorageId Lowering::in_layout_of_viewed(ValueId value, const Layout& layout,
                                         NodeId user) {
   const ValueId viewed = states_[value].view_of;
   if (viewed == kNoValue) return -1;
-  const Layout seen = reshaped(layout, program_.desc(viewed));
+  const Layout seen = seen_as_viewed(value, layout);
   if (seen.empty()) return -1;
   const StorageId storage = in_layout(viewed, seen, user);
   if (is_plain(layout)) lowered_.storage_of[value] = storage;
@@ -201,7 +227,11 @@ Lowering::Copy Lowering::source_of(ValueId value, const Layout& layout,
                                    NodeId user) {
   if (states_[value].view_of != kNoValue) {
     const Phase phase = program_.node(user).phase;
-    return {plain(value), in_layout(value, plain(value), user), 0, phase};
+    const bool is_transposed = !states_[value].view_axes.empty();
+    const Layout current = is_transposed && has_sizes_of(plain(value), layout)
+                               ? this->layout(value)
+                               : plain(value);
+    return {current, in_layout(value, current, user), 0, phase};
   }
   const ValueId source = states_[value].cast_from;
   if (source != kNoValue) return states_[source].copies.front();
@@ -319,7 +349,7 @@ void Lowering::add_alias(ValueId value, StorageId storage, Phase phase) {
   lowered_.storage_of[value] = storage;
 }
 
-bool Lowering::add_view(ValueId value, ValueId source) {
+bool Lowering::add_view(ValueId value, ValueId source, const Shape& axes) {
   const auto changes = [&](const Copy& copy) {
     return is_mutated(copy.storage);
   };
@@ -332,6 +362,7 @@ bool Lowering::add_view(ValueId value, ValueId source) {
     return false;
   }
   states_[value].view_of = source;
+  states_[value].view_axes = axes;
   return true;
 }
 

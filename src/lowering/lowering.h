@@ -7,8 +7,8 @@
 // (kernels mutate it in place); copies in other layouts carry the version they
 // were made from and are not used after a mutation. A copy is used only by
 // nodes of its phase or later ones, so that each phase can run by itself. A
-// view of a value (a reshape) has the copies of that value, seen with another
-// shape: none is made for it alone that the value could have, too.
+// view of a value (a reshape, a transpose) has the copies of that value, seen
+// with another shape: none is made for it alone that the value could have, too.
 #pragma once
 
 #include <any>
@@ -79,8 +79,9 @@ class Lowering {
   void add_alias(ValueId value, StorageId storage, Phase phase);
   /// `value` is `source` seen with another shape, in whatever layout that is.
   /// False where one of them changes, or an update reads the value: that takes
-  /// a storage as it is in its own phase.
-  bool add_view(ValueId value, ValueId source);
+  /// a storage as it is in its own phase. With `axes` it is transposed: axis i
+  /// is that axis of the source.
+  bool add_view(ValueId value, ValueId source, const Shape& axes = {});
   void add_unit(Unit unit) { lowered_.units.push_back(std::move(unit)); }
   void bump_version(ValueId value) { ++states_[value].version; }
 
@@ -102,12 +103,17 @@ class Lowering {
     int version = 0;
     ValueId cast_from = kNoValue;  // deferred: there may be no copy yet
     ValueId view_of = kNoValue;    // whose copies it sees
+    Shape view_axes = {};  // by which it is transposed; empty: it is not
   };
 
   const Copy* find(ValueId value, const Layout& layout, Phase phase) const;
   bool is_current(ValueId value, const Copy& copy) const;
   /// What a new copy in `layout` is made from.
   Copy source_of(ValueId value, const Layout& layout, NodeId user);
+  /// Layouts of a view and of what it is a view of, of the same bytes; empty
+  /// where there is none.
+  Layout seen_as_view(ValueId value, const Layout& of_viewed) const;
+  Layout seen_as_viewed(ValueId value, const Layout& of_view) const;
   /// That of the value which `value` is a view of; -1: it has no such layout.
   StorageId in_layout_of_viewed(ValueId value, const Layout& layout,
                                 NodeId user);

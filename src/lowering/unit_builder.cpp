@@ -173,6 +173,10 @@ bool UnitBuilder::share_storage(int arg, int other_arg) const {
   return draft_->unit.args[arg] == draft_->unit.args[other_arg];
 }
 
+bool UnitBuilder::alias_transposed(int result, int input, const Shape& axes) {
+  return lowering_->add_view(result_value(result), input_value(input), axes);
+}
+
 void UnitBuilder::alias(int result, int input) {
   const ValueId source = input_value(input);
   if (lowering_->add_view(result_value(result), source)) return;

@@ -77,6 +77,9 @@ class UnitBuilder {
   /// Result `r` is input `i` seen with another shape, in whatever layout that
   /// is; no unit is emitted.
   void alias(int result, int input);
+  /// Result `r` is input `i` with axes in another order, as alias(). False
+  /// where it has to be a copy; then nothing has happened.
+  bool alias_transposed(int result, int input, const Shape& axes);
 
   /// What nodes of this op and key have in common: make() of the first one.
   /// The key must hold all that make() looks at.

@@ -2,12 +2,11 @@
 // yolo_loss(prediction, labels, anchors) and yolo_loss_gradient: one loss per
 // sample; yolo_loss.h of the public headers has the formula. Only the
 // prediction has a gradient.
-#include "ops/loss_yolo.h"
-
 #include <cmath>
 #include <string>
 
 #include "base/format.h"
+#include "formulas/yolo.h"
 #include "ops/batch_rules.h"
 #include "ops/flops.h"
 #include "ops/registry.h"
@@ -64,11 +63,13 @@ Shape yolo_result_shape(const ShapeContext& ctx, int first) {
                    Shape{anchors[0], 2}.to_string(), anchors.to_string());
   }
   const std::int64_t count = anchors[0];
-  if (prediction[1] % count != 0 || prediction[1] / count <= yolo::kClasses) {
+  if (prediction[1] % count != 0 ||
+      prediction[1] / count <= formulas::yolo::kClasses) {
     ctx.fail_shape(
         "the prediction has no channels for " + std::to_string(count) +
             " anchors",
-        std::to_string(count) + " * (" + std::to_string(yolo::kClasses) +
+        std::to_string(count) + " * (" +
+            std::to_string(formulas::yolo::kClasses) +
             " + the number of classes) on axis 1",
         prediction.to_string(),
         "Each anchor has x, y, width, height, confidence and at least one "

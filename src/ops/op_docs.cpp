@@ -5,6 +5,9 @@
 
 #include <variant>
 
+#include "graph/attributes.h"
+#include "ops/update.h"
+
 namespace traingraph {
 namespace {
 namespace docs {
@@ -320,28 +323,16 @@ Docs of(const UpsampleAttrs&) {
            "\"linear\"."}};
 }
 
-Docs of(const SgdUpdateAttrs&) {
-  return update() +
-         Docs{{"momentum_scale", "The share of the momentum that is kept."},
-              {"uses_nesterov_momentum", "By Nesterov?"}};
-}
-
-Docs of(const AdamUpdateAttrs&) {
-  return update() +
-         Docs{{"beta1", "The share of the momentum that is kept."},
-              {"beta2", "The share of the velocity that is kept."},
-              {"epsilon", "Added to the divisor."},
-              {"uses_amsgrad", "Is the largest velocity so far used?"},
-              {"decoupled_decay",
-               "AdamW: does regularization_scale decay the parameter itself?"}};
-}
-
-Docs of(const RmspropUpdateAttrs&) {
-  return update() +
-         Docs{{"momentum_scale", "The share of the momentum that is kept."},
-              {"alpha", "The share of the averages that is kept."},
-              {"epsilon", "Added to the divisor."},
-              {"is_centered", "Is the average of the gradient taken off?"}};
+/// Optimizers: behind what all have come their hyperparameters.
+template <class Attrs>
+  requires requires(Attrs attrs) { attrs.gradient_rescale; }
+Docs of(const Attrs& attrs) {
+  Docs all = update();
+  for_each_field_of(attrs, [&](const char* name, const auto&) {
+    const Hyperparameter* own = find_hyperparameter(name);
+    if (own) all.push_back({name, own->doc});
+  });
+  return all;
 }
 
 Docs of(const ClipScaleAttrs&) {

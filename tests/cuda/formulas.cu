@@ -3,12 +3,17 @@
 // (tests/python/test_formulas.py). No GPU runs them.
 #include "formulas/activation.h"
 #include "formulas/arithmetic.h"
+#include "formulas/class_loss.h"
+#include "formulas/ctc.h"
 #include "formulas/fast_math.h"
 #include "formulas/loss.h"
+#include "formulas/loss_scale.h"
+#include "formulas/moments.h"
 #include "formulas/random.h"
 #include "formulas/run_time_scalars.h"
 #include "formulas/update_steps.h"
 #include "formulas/update_table.h"
+#include "formulas/yolo.h"
 
 using namespace traingraph::formulas;
 
@@ -138,6 +143,61 @@ LOSS(Hinge)
 LOSS(Huber, a)
 LOSS(KullbackLeiblerDivergence)
 LOSS(Log, a)
+
+// --- class_loss.h
+extern "C" __global__ void softmax_loss_kernel(const float* y, const float* t,
+                                               float* dx, double* value,
+                                               float largest, double sum) {
+  const uint32 i = threadIdx.x;
+  value[i] = log_likelihood(y[i], t[i], largest, log(sum));
+  dx[i] = softmax_slope(y[i], t[i], largest, static_cast<float>(1 / sum));
+}
+
+// --- ctc.h
+extern "C" __global__ void ctc_kernel(const float* before, const float* jumps,
+                                      const float* now, float* row) {
+  const float* at = before + threadIdx.x;
+  const float sum = ctc::one_step(at[0], at[-1], at[-2], jumps[threadIdx.x],
+                                  now[threadIdx.x]);
+  row[threadIdx.x] = ctc::is_none(sum) ? ctc::none() : sum;
+}
+
+// --- yolo.h
+struct YoloAnchor {
+  const float *y, *t, *size;
+  __device__ double prediction(int channel) const { return y[channel]; }
+  __device__ double label(int channel) const { return t[channel]; }
+  __device__ double width() const { return size[0]; }
+  __device__ double height() const { return size[1]; }
+};
+
+extern "C" __global__ void yolo_kernel(YoloAnchor anchor, yolo::Options options,
+                                       yolo::Assignment* assigned,
+                                       double* sums) {
+  *assigned = yolo::assign(options, anchor, true);
+  sums[0] = yolo::binary_cross_entropy(anchor.prediction(yolo::kConfidence),
+                                       assigned->target);
+  const double error =
+      anchor.prediction(yolo::kWidth) - anchor.label(yolo::kWidth);
+  sums[1] = yolo::huber(error);
+  sums[2] = yolo::huber_slope(error);
+  sums[3] = yolo::centre_slope(anchor.prediction(yolo::kX),
+                               anchor.label(yolo::kX), 1.0f);
+}
+
+// --- moments.h
+extern "C" __global__ void moments_kernel(const double* now, double* running,
+                                          double keep, double n) {
+  running[threadIdx.x] =
+      moved(running[threadIdx.x], now[threadIdx.x] * unbiasing(n), keep);
+}
+
+// --- loss_scale.h
+extern "C" __global__ void loss_scale_kernel(LossScale* scale, double* rate,
+                                             bool is_finite) {
+  *scale = next_loss_scale(*scale, is_finite, 2000.0f);
+  *rate = corrected_rate(1e-3, 0.9, 0.999, 10.0 - scale->skipped_steps);
+}
 
 // --- random.h
 extern "C" __global__ void dropout_kernel(const RandomState* state,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cpu/onednn/depthwise_gradient.h"
 #include "cpu/onednn/eltwise.h"
 #include "ops/window.h"
 
@@ -94,6 +95,12 @@ struct Convolution {
   }
 };
 
+/// Or does the primitive multiply matrices, or visit elements one by one?
+bool has_own_code(const dnnl::primitive_desc_base& primitive) {
+  const std::string_view kernel = primitive.impl_info_str();
+  return kernel.starts_with("jit") || kernel.starts_with("brg");
+}
+
 /// The layout of blocks of channels that `like` has, for other sizes; empty
 /// where it has none or the channels do not fill the blocks.
 std::optional<memory::desc> blocked_like(const memory::desc& like,
@@ -122,9 +129,7 @@ BackwardData choose_backward_data(const Convolution& convolution,
   in_blocks.y = gradient;
   BackwardData other = in_blocks.backward_data(/*allow_empty=*/true);
   if (!other) return preferred;
-  const bool is_jit =
-      std::string_view(other.impl_info_str()).starts_with("jit");
-  return is_jit ? other : preferred;
+  return has_own_code(other) ? other : preferred;
 }
 
 }  // namespace
@@ -174,6 +179,10 @@ void lower_convolution_2d_weights_gradient(UnitBuilder& unit) {
   const auto& attrs = unit.attrs<Convolution2dGradientAttrs>();
   const Convolution convolution(unit, attrs, unit.input_desc(1),
                                 unit.result_desc(), unit.input_desc(0));
+  if (is_depthwise_weights_gradient(unit) &&
+      !has_own_code(convolution.backward_weights({}))) {
+    return lower_depthwise_weights_gradient(unit);
+  }
   const auto bias_gradient = unit.fusion().write_bias_gradient();
   const std::int64_t channels = unit.input_shape(0)[1];
   const memory::desc bias =

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/axes.h"
-#include "cpu/engine/reorder.h"
+#include "cpu/layout_copy.h"
 #include "cpu/ops/layout_parts.h"
 #include "cpu/parallel.h"
 #include "cpu/strided_copy.h"
@@ -75,13 +75,6 @@ void emit_copy(UnitBuilder& unit, const WindowCopy& copy, int x, int y) {
   });
 }
 
-/// Strides of the source in the order of the result's axes.
-Shape permuted(const Shape& values, const Shape& axes) {
-  Shape result;
-  for (std::int64_t axis : axes) result.push_back(values[axis]);
-  return result;
-}
-
 }  // namespace
 
 void lower_reshape(UnitBuilder& unit) { unit.alias(0, 0); }
@@ -89,23 +82,11 @@ void lower_reshape(UnitBuilder& unit) { unit.alias(0, 0); }
 void lower_transpose(UnitBuilder& unit) {
   const Shape& axes = unit.attrs<TransposeAttrs>().axes;
   const TensorDescriptor& source = unit.input_desc(0);
-  const Shape& target = unit.result_shape(0);
   if (keeps_order(source.shape, axes)) return unit.alias(0, 0);
 
-  const Shape strides = permuted(element_strides(source.shape), axes);
-  const std::size_t element_bytes = size_of(source.data_type);
-  if (element_bytes != 1 && element_bytes != 4) {
-    const StridedCopy copy(target, strides, element_strides(target),
-                           element_bytes);
-    const int x = unit.read(0), y = unit.write(0);
-    return emit_copy(unit, {copy, 0, 0}, x, y);
-  }
-  // Engines move elements of 1 and 4 bytes without looking at them.
-  const DataType type =
-      element_bytes == 4 ? DataType::Float32 : DataType::UInt8;
-  Reorder reorder =
-      make_reorder(Layout::strided(to_sizes(target), to_sizes(strides), type),
-                   Layout::plain(target, type));
+  if (unit.alias_transposed(0, 0, axes)) return;
+  Reorder reorder = make_layout_copy(transposed(unit.plain(source), axes),
+                                     unit.plain(unit.result_desc(0)));
   unit.read(0);
   unit.write(0);
   if (reorder.scratch_bytes > 0) unit.scratch(reorder.scratch_bytes);

@@ -14,6 +14,7 @@
 #include "cpu/ops/loss_short_rows.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
+#include "formulas/class_loss.h"
 
 namespace traingraph::cpu {
 template <class F>
@@ -80,17 +81,14 @@ struct SoftmaxRow {
     const auto factor = static_cast<float>(labels / exponentials);
 #pragma omp simd
     for (std::int64_t c = 0; c < classes; ++c) {
-      dx[c] = scale * (fast_exp(y[c] - largest) * factor - label_of(c));
+      dx[c] =
+          scale * formulas::softmax_slope(y[c], label_of(c), largest, factor);
     }
   }
 
  private:
   double likelihood(std::int64_t c, double log_sum) const {
-    const double label = label_of(c);
-    const double likelihood =
-        label * ((static_cast<double>(y[c]) - largest) - log_sum);
-    // A class without label adds nothing, even when its logit is -inf.
-    return label == 0 ? 0 : likelihood;
+    return formulas::log_likelihood(y[c], label_of(c), largest, log_sum);
   }
 };
 
@@ -150,11 +148,8 @@ void softmax_losses(const ClassBlock& block, const LossArgs<T>& args,
     const T* y = args.prediction + block.offset + c * block.stride;
     const auto label_of = labels.column(block, c);
     for (std::int64_t j = 0; j < block.count; ++j) {
-      const double label = label_of(j);
-      // A class without label adds nothing, even when its logit is -inf.
-      if (label == 0) continue;
-      losses[j] -=
-          label * ((static_cast<double>(y[j]) - sums.largest[j]) - log_sum[j]);
+      losses[j] -= formulas::log_likelihood(y[j], label_of(j), sums.largest[j],
+                                            log_sum[j]);
     }
   }
 }
@@ -192,8 +187,8 @@ void softmax_slopes(const ClassBlock& block, const LossArgs<T>& args,
     T* dx = args.dx + at;
 #pragma omp simd
     for (std::int64_t j = 0; j < block.count; ++j) {
-      const float share = fast_exp(y[j] - sums.largest[j]) * factor[j];
-      dx[j] = scale[j] * (share - label_of(j));
+      dx[j] = scale[j] * formulas::softmax_slope(y[j], label_of(j),
+                                                 sums.largest[j], factor[j]);
     }
   }
 }

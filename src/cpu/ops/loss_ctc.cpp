@@ -18,23 +18,12 @@
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
 #include "cpu/vector_math.h"
+#include "formulas/ctc.h"
 
 namespace traingraph::cpu {
 namespace {
 
-/// The logarithm of 0, finite so that differences are numbers.
-constexpr float kNone = -1e30f;
-
-bool is_none(float x) { return x < kNone / 2; }
-
-/// ln(e^a + e^b)
-float log_add(float a, float b) {
-  const float top = a > b ? a : b, other = a > b ? b : a;
-  return top + fast_log1p_unit(fast_exp(other - top));
-}
-
-/// NaN passes.
-float at_least_none(float x) { return x < kNone ? kNone : x; }
+using namespace formulas::ctc;
 
 /// Makes `row` relative to its largest element, which it returns, or a NaN.
 float normalize(float* row, std::int64_t count) {
@@ -45,7 +34,7 @@ float normalize(float* row, std::int64_t count) {
     zero += row[s] * 0;
   }
   if (zero != 0) return std::numeric_limits<float>::quiet_NaN();
-  if (is_none(top)) return kNone;
+  if (is_none(top)) return none();
 #pragma omp simd
   for (std::int64_t s = 0; s < count; ++s) {
     row[s] = at_least_none(row[s] - top);
@@ -96,7 +85,7 @@ struct Rows {
     return first + t % kept * stride + kPads;
   }
   float* from() const { return first + kept * stride; }
-  /// 0 for states that are jumped to, else kNone.
+  /// 0 for states that are jumped to, else none().
   float* jumps() const { return first + (kept + 1) * stride; }
   /// Logarithms of the states' probabilities at a step; then what paths have
   /// which state.
@@ -116,7 +105,7 @@ struct Sequence {
 
   /// Of labels that differ from the one before.
   void find_jumps() const {
-    std::fill(rows.jumps(), rows.jumps() + states() + Rows::kPads, kNone);
+    std::fill(rows.jumps(), rows.jumps() + states() + Rows::kPads, none());
     for (std::int64_t i = 1; i < length; ++i) {
       if (labels[i] != labels[i - 1]) rows.jumps()[2 * i + 1] = 0;
     }
@@ -134,7 +123,7 @@ struct Sequence {
   }
 
   /// Fills the rows of paths up to each step. The logarithm of all paths;
-  /// kNone: there are none; NaN, without all rows: a score is no number.
+  /// none(): there are none; NaN, without all rows: a score is no number.
   double up_to_steps() const {
     find_jumps();
     const float* jumps = rows.jumps();
@@ -142,34 +131,33 @@ struct Sequence {
     for (std::int64_t t = 0; t < steps; ++t) {
       float* row = rows.up_to(t);
       const float* now = log_probabilities(scores(t));
-      std::fill(row - Rows::kPads, row, kNone);
+      std::fill(row - Rows::kPads, row, none());
       if (t == 0) {
-        std::fill(row, row + states(), kNone);
+        std::fill(row, row + states(), none());
         std::copy(now, now + std::min<std::int64_t>(2, states()), row);
       } else {
         const float* before = rows.up_to(t - 1);
 #pragma omp simd
         for (std::int64_t s = 0; s < states(); ++s) {
-          const float sum = log_add(log_add(before[s], before[s - 1]),
-                                    before[s - 2] + jumps[s]);
-          row[s] = at_least_none(sum + now[s]);
+          row[s] = one_step(before[s], before[s - 1], before[s - 2], jumps[s],
+                            now[s]);
         }
       }
       const float top = normalize(row, states());
-      if (is_none(top)) return kNone;
+      if (is_none(top)) return none();
       if (std::isnan(top)) return top;
       offset += top;
     }
-    if (steps == 0) return length == 0 ? 0 : kNone;
+    if (steps == 0) return length == 0 ? 0 : none();
     const float* last = rows.up_to(steps - 1);
     const float sum = log_add(last[states() - 1], last[states() - 2]);
-    return is_none(sum) ? kNone : offset + sum;
+    return is_none(sum) ? none() : offset + sum;
   }
 
   /// Of the last step: paths end at the last label or the last blank.
   void begin_backwards() const {
     float* row = rows.from();
-    std::fill(row, row + states() + Rows::kPads, kNone);
+    std::fill(row, row + states() + Rows::kPads, none());
     row[states() - 1] = 0;
     if (length > 0) row[states() - 2] = 0;
   }
@@ -193,7 +181,7 @@ struct Sequence {
   /// scale * (softmax(y) - the share of paths that have the class at step t)
   void slopes(float scale, std::int64_t t, float* dx) const {
     const float *up_to = rows.up_to(t), *from = rows.from();
-    float top = kNone;
+    float top = none();
 #pragma omp simd reduction(max : top)
     for (std::int64_t s = 0; s < states(); ++s) {
       const float each = up_to[s] + from[s];
@@ -273,7 +261,7 @@ struct CtcLoss {
   void loss(std::int64_t n) const {
     const Sequence<Label> own = sequence(n, kKept);
     const double sum = own.up_to_steps();
-    if (sum != kNone) {
+    if (sum != none()) {
       result[n] = static_cast<float>(0 - sum) * share_of(own);
     } else {
       result[n] =
@@ -287,7 +275,7 @@ struct CtcLoss {
     float* end = d + own.steps * classes;
     std::fill(end, d + steps * classes, 0.0f);
     const double sum = own.up_to_steps();
-    const bool is_impossible = sum == kNone;
+    const bool is_impossible = sum == none();
     if (is_impossible || std::isnan(sum)) {
       const float each = std::numeric_limits<float>::quiet_NaN();
       const bool is_ignored = is_impossible && attrs.zero_infinity;

@@ -13,6 +13,7 @@
 #include "cpu/panel_products.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
+#include "formulas/class_loss.h"
 
 namespace traingraph::cpu {
 
@@ -76,11 +77,8 @@ struct ShortRows {
       log_sum[j] = std::log(sums[j]);
     for (std::int64_t c = 0; c < classes; ++c) {
       for_each([&](std::int64_t j) {
-        const double label = labels[c][j];
-        const double likelihood =
-            label * ((static_cast<double>(y[c][j]) - largest[j]) - log_sum[j]);
-        // A class without label adds nothing, even when its logit is -inf.
-        losses[j] -= label == 0 ? 0 : likelihood;
+        losses[j] -= formulas::log_likelihood(y[c][j], labels[c][j], largest[j],
+                                              log_sum[j]);
       });
     }
   }
@@ -93,8 +91,8 @@ struct ShortRows {
     });
     for (std::int64_t c = 0; c < classes; ++c) {
       for_each([&](std::int64_t j) {
-        const float share = fast_exp(y[c][j] - largest[j]) * factor[j];
-        y[c][j] = scale[j] * (share - labels[c][j]);
+        y[c][j] = scale[j] * formulas::softmax_slope(y[c][j], labels[c][j],
+                                                     largest[j], factor[j]);
       });
     }
     for (std::int64_t j = 0; j < rows; ++j) {

@@ -3,8 +3,6 @@
 // over the cells, whose anchors are visited twice, first to find out which are
 // responsible. Boxes and sums are in double, so that devices agree on who is
 // responsible but for ties of float32.
-#include "ops/loss_yolo.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -12,33 +10,12 @@
 #include "cpu/lowering.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
+#include "formulas/yolo.h"
 
 namespace traingraph::cpu {
 namespace {
 
-using enum yolo::Channel;
-
-double sigmoid(double x) {
-  const double e = std::exp(-std::fabs(x));  // never overflows
-  return (x >= 0 ? 1 : e) / (1 + e);
-}
-
-/// Cross-entropy of sigmoid(x).
-double binary_cross_entropy(double x, double target) {
-  return std::max(x, 0.0) - x * target + std::log1p(std::exp(-std::fabs(x)));
-}
-
-double huber(double error) {
-  const double size = std::fabs(error);
-  return size <= 1 ? 0.5 * size * size : size - 0.5;
-}
-
-/// The common part of two intervals by centre and length.
-double overlap(double x, double width, double other_x, double other_width) {
-  const double low = std::max(x - width / 2, other_x - other_width / 2);
-  const double high = std::min(x + width / 2, other_x + other_width / 2);
-  return std::max(high - low, 0.0);
-}
+using namespace formulas::yolo;
 
 /// One anchor of one cell: channel c is at c * stride.
 template <class T>
@@ -50,25 +27,8 @@ struct Anchor {
 
   double prediction(int channel) const { return y[channel * stride]; }
   double label(int channel) const { return t[channel * stride]; }
-  bool has_object() const { return label(kConfidence) > 0.5; }
-
-  /// The overlap of the prediction's box with the label's.
-  double intersection_over_union() const {
-    const double width = size[0] * std::exp(prediction(kWidth));
-    const double height = size[1] * std::exp(prediction(kHeight));
-    const double true_width = size[0] * std::exp(label(kWidth));
-    const double true_height = size[1] * std::exp(label(kHeight));
-    const double common =
-        overlap(sigmoid(prediction(kX)), width, label(kX), true_width) *
-        overlap(sigmoid(prediction(kY)), height, label(kY), true_height);
-    return common / (width * height + true_width * true_height - common);
-  }
-};
-
-/// What an anchor's prediction is compared with.
-struct Assignment {
-  bool is_responsible = false, is_absent = false;
-  double target = 0;  // of the confidence
+  double width() const { return size[0]; }
+  double height() const { return size[1]; }
 };
 
 template <class T>
@@ -96,8 +56,8 @@ struct YoloLoss {
     double largest = -1;
     for (std::int64_t a = 0; a < anchors; ++a) {
       const Anchor<T> each = anchor(n, a, cell);
-      if (!each.has_object()) continue;
-      const double iou = each.intersection_over_union();
+      if (!has_object(each)) continue;
+      const double iou = intersection_over_union(each);
       if (best >= 0 && !(iou > largest)) continue;
       best = a;
       largest = iou;
@@ -105,16 +65,9 @@ struct YoloLoss {
     return best;
   }
 
-  Assignment assign(const Anchor<T>& each, bool is_best) const {
-    if (!each.has_object()) return {.is_absent = true};
-    const double iou = each.intersection_over_union();
-    Assignment found;
-    found.is_responsible =
-        is_best || iou >= attrs.minimum_iou_for_object_presence;
-    found.is_absent =
-        !found.is_responsible && iou < attrs.maximum_iou_for_object_absence;
-    if (found.is_responsible) found.target = attrs.should_rescore ? iou : 1;
-    return found;
+  Options options() const {
+    return {attrs.minimum_iou_for_object_presence,
+            attrs.maximum_iou_for_object_absence, attrs.should_rescore};
   }
 
   /// Calls visit(anchor, assignment, offset) for all anchors of a sample.
@@ -124,7 +77,7 @@ struct YoloLoss {
       const std::int64_t best = best_anchor(n, cell);
       for (std::int64_t a = 0; a < anchors; ++a) {
         const Anchor<T> each = anchor(n, a, cell);
-        visit(each, assign(each, a == best), offset(n, a, cell));
+        visit(each, assign(options(), each, a == best), offset(n, a, cell));
       }
     }
   }
@@ -167,13 +120,12 @@ struct YoloLoss {
       d[c * cells] = static_cast<float>(scale * slope);
     };
     for (const int c : {kX, kY}) {
-      const double s = sigmoid(each.prediction(c));
-      set(c, attrs.scale_spatial_position_loss * 2 * (s - each.label(c)) * s *
-                 sigmoid(-each.prediction(c)));
+      set(c, centre_slope(each.prediction(c), each.label(c),
+                          attrs.scale_spatial_position_loss));
     }
     for (const int c : {kWidth, kHeight}) {
       const double error = each.prediction(c) - each.label(c);
-      set(c, attrs.scale_spatial_size_loss * std::clamp(error, -1.0, 1.0));
+      set(c, attrs.scale_spatial_size_loss * huber_slope(error));
     }
     set(kConfidence, attrs.scale_object_confidence_loss *
                          (sigmoid(each.prediction(kConfidence)) - target));

@@ -7,6 +7,7 @@
 
 #include "cpu/ops/norm_affine.h"
 #include "cpu/ops/norm_kernels.h"
+#include "formulas/moments.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -80,13 +81,12 @@ struct Running {
 
   /// Towards the moments of n samples.
   void move(std::int64_t c, const Moments& moments, double n) const {
-    const double unbias = n > 1 ? n / (n - 1) : 1;
-    blend(mean[c], moments.mean);
-    blend(variance[c], moments.variance * unbias);
+    move(mean[c], moments.mean);
+    move(variance[c], moments.variance * formulas::unbiasing(n));
   }
-  void blend(float& running, double now) const {
-    running = static_cast<float>(keep * static_cast<double>(running) +
-                                 (1.0 - keep) * now);
+  void move(float& running, double now) const {
+    running = static_cast<float>(
+        formulas::moved(static_cast<double>(running), now, keep));
   }
 
   float *mean, *variance;

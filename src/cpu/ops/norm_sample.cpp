@@ -6,6 +6,7 @@
 #include "cpu/ops/norm_kernels.h"
 #include "cpu/ops/norm_sample_layout.h"
 #include "cpu/ops/norm_sample_loops.h"
+#include "formulas/moments.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -134,9 +135,12 @@ struct SampleKernel {
   /// By the mean over the samples, of unbiased variances.
   void update_running_statistics() const {
     const auto n = static_cast<double>(plan.length());
-    const double unbias = n > 1 ? n / (n - 1) : 1;
+    const auto move = [keep = static_cast<double>(attrs.momentum)](
+                          float& running, double now) {
+      running = static_cast<float>(
+          formulas::moved(static_cast<double>(running), now, keep));
+    };
     const auto samples = static_cast<double>(plan.view.outer);
-    const double keep = attrs.momentum;
     const std::int64_t groups = plan.view.groups;
     for (std::int64_t group = 0; group < groups; ++group) {
       double means = 0, variances = 0;
@@ -144,11 +148,9 @@ struct SampleKernel {
         means += mean[row];
         variances += variance[row];
       }
-      running_mean[group] = static_cast<float>(keep * running_mean[group] +
-                                               (1 - keep) * (means / samples));
-      running_variance[group] =
-          static_cast<float>(keep * running_variance[group] +
-                             (1 - keep) * (variances / samples * unbias));
+      move(running_mean[group], means / samples);
+      move(running_variance[group],
+           variances / samples * formulas::unbiasing(n));
     }
   }
 };

@@ -6,6 +6,7 @@
 #include "cpu/ops/update_loops.h"
 #include "cpu/ops/update_row_sparse.h"
 #include "cpu/typed_address.h"
+#include "formulas/loss_scale.h"
 #include "formulas/run_time_scalars.h"
 #include "lowering/update_table.h"
 #include "traingraph/half_types.h"
@@ -108,32 +109,15 @@ void lower_update(UnitBuilder& unit) {
   });
 }
 
-constexpr float kMinLossScale = 0x1p-24f, kMaxLossScale = 0x1p24f;
-
-void update_scale(const LossScaleAttrs& attrs, bool is_finite,
-                  formulas::LossScale& state) {
-  if (!is_finite) {
-    state.factor = std::max(state.factor / 2, kMinLossScale);
-    state.growth_counter = 0;
-    ++state.skipped_steps;
-    return;
-  }
-  ++state.growth_counter;
-  if (state.growth_counter < static_cast<float>(attrs.interval)) return;
-  state.factor = std::min(state.factor * 2, kMaxLossScale);
-  state.growth_counter = 0;
-}
-
 /// Adam's, for a step that counts only updates which were not left out.
 float corrected_rate(const LossScaleAttrs& attrs,
                      const formulas::Hyperparameters& now,
                      float skipped_steps) {
   const bool is_corrected = attrs.beta1 != 0 || attrs.beta2 != 0;
   if (!is_corrected || skipped_steps == 0) return now.corrected_rate;
-  const double step = std::max(1.0f, now.time_step - skipped_steps);
-  const double first = 1 - std::pow(double{attrs.beta1}, step);
-  const double second = 1 - std::pow(double{attrs.beta2}, step);
-  return static_cast<float>(now.learning_rate * std::sqrt(second) / first);
+  return static_cast<float>(
+      formulas::corrected_rate(now.learning_rate, attrs.beta1, attrs.beta2,
+                               std::max(1.0f, now.time_step - skipped_steps)));
 }
 
 }  // namespace
@@ -228,7 +212,8 @@ void lower_update_loss_scale(UnitBuilder& unit) {
       const bool is_finite = std::ranges::all_of(
           squares, [](const float* square) { return std::isfinite(*square); });
       *scale = is_finite ? 1.0f : -1.0f;
-      update_scale(attrs, is_finite, *state);
+      *state = formulas::next_loss_scale(*state, is_finite,
+                                         static_cast<float>(attrs.interval));
       *own = *given;
       own->corrected_rate = corrected_rate(attrs, *given, state->skipped_steps);
     };

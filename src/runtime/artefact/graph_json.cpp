@@ -85,7 +85,7 @@ void read_optimizer(const Json& from, StoredOptimizer& optimizer) {
   reader("name", optimizer.name);
   reader("descriptor", optimizer.descriptor);
   reader.later("schedule", optimizer.schedule);
-  optimizer.attributes = op_def(find_kind(optimizer.name).op).default_attrs;
+  optimizer.attributes = find_kind(optimizer.name).default_attributes;
   read_attributes(from.at("attributes"), optimizer.attributes);
 }
 

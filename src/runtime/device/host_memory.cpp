@@ -46,10 +46,12 @@ void run_on_host(Submission& submission, RunUnits run) {
   const auto start = std::chrono::steady_clock::now();
   submission.begin();
   for (const Upload& copy : submission.uploads) {
+    HostMemoryContext::buffer_of(copy.to).count_write();
     std::memcpy(HostMemoryContext::address_of(copy.to), copy.from.data(),
                 copy.bytes);
   }
   for (const Copy& copy : submission.copies) {
+    HostMemoryContext::buffer_of(copy.to).count_write();
     std::memmove(HostMemoryContext::address_of(copy.to),
                  HostMemoryContext::address_of(copy.from), copy.bytes);
   }

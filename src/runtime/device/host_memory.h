@@ -3,6 +3,8 @@
 // (CPU, null).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -24,8 +26,16 @@ class HostBuffer final : public DeviceBuffer,
   std::size_t size_bytes() const override { return bytes_; }
   std::span<std::byte> bytes() const override { return {data_.get(), bytes_}; }
 
+  /// Counts all that may have changed device memory: what was copied there,
+  /// runs of units that write there, and views that the host was given.
+  std::uint64_t num_writes() const {
+    return num_writes_.load(std::memory_order_relaxed);
+  }
+  void count_write() { num_writes_.fetch_add(1, std::memory_order_relaxed); }
+
  private:
   std::size_t bytes_;
+  std::atomic<std::uint64_t> num_writes_{0};
   std::shared_ptr<std::byte> data_;
 };
 
@@ -44,11 +54,17 @@ class HostMemoryContext : public DeviceContext {
   std::shared_ptr<DeviceBuffer> wrap(const DeviceSource& source) final {
     return std::make_shared<HostBuffer>(source);
   }
-  std::byte* host_view(Location at) const override { return address_of(at); }
+  std::byte* host_view(Location at) const override {
+    buffer_of(at).count_write();
+    return address_of(at);
+  }
   bool reaches_marks() const final { return true; }
 
+  static HostBuffer& buffer_of(Location at) {
+    return *static_cast<HostBuffer*>(at.buffer);
+  }
   static std::byte* address_of(Location at) {
-    return static_cast<HostBuffer*>(at.buffer)->bytes().data() + at.offset;
+    return buffer_of(at).bytes().data() + at.offset;
   }
 };
 

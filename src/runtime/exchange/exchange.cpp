@@ -44,77 +44,77 @@ void Exchange::wait(Operation& operation, const char* call, const F& what,
   group_.wait(operation, call, [&] { return in_graph(what()); }, is_aborted);
 }
 
-double Exchange::run(const ExchangePlan& plan, std::size_t event,
+double Exchange::run(const HostUnits& units, std::size_t event,
                      const Call& call,
                      const std::function<bool()>& is_aborted) {
   group_.require_healthy(call.name);
   try {
-    return run_event(plan, plan.events[event], call, is_aborted);
+    return run_event(units, units.events[event], call, is_aborted);
   } catch (...) {
     group_.fail(std::current_exception());
     throw;
   }
 }
 
-double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
+double Exchange::run_event(const HostUnits& units, const ExchangeEvent& event,
                            const Call& call,
                            const std::function<bool()>& is_aborted) {
   switch (event.step) {
     case ExchangeStep::Announce:
-      announce(plan, call);
+      announce(units, call);
       return 0;
     case ExchangeStep::Weigh:
-      return weigh(plan, call, is_aborted);
+      return weigh(units, call, is_aborted);
     case ExchangeStep::Merge:
-      merge(plan.statistics[event.statistics], call, is_aborted);
+      merge(units.statistics[event.statistics], call, is_aborted);
       return 0;
     case ExchangeStep::Send:
-      send(plan, event.bucket);
+      send(units, event.bucket);
       return 0;
     case ExchangeStep::SendLosses:
-      send_losses(plan);
+      send_losses(units);
       return 0;
     case ExchangeStep::ReceiveLosses:
-      receive_losses(plan, call, is_aborted);
+      receive_losses(units, call, is_aborted);
       return group_.size() == 1 ? 0 : sum_of_losses_->seconds();
     case ExchangeStep::Gather:
-      gather(plan.shards, call, is_aborted);
+      gather(units.shards, call, is_aborted);
       return 0;
     case ExchangeStep::Receive:
-      return receive(plan, event.bucket, call, is_aborted);
+      return receive(units, event.bucket, call, is_aborted);
   }
   return 0;
 }
 
-double Exchange::weigh(const ExchangePlan& plan, const Call& call,
+double Exchange::weigh(const HostUnits& units, const Call& call,
                        const std::function<bool()>& is_aborted) {
   if (group_.size() > 1) {
     wait_for_headers(call.name, is_aborted);
     weight_ = weight_of(call.samples, staging_.headers);
-    if (call.waiting != 0) average(plan.factors, staging_.headers);
+    if (call.waiting != 0) average(units.factors, staging_.headers);
   }
-  for (float* const weight : plan.weights) *weight = weight_;
+  for (float* const weight : units.weights) *weight = weight_;
   return announcement_->seconds();
 }
 
-double Exchange::receive(const ExchangePlan& plan, int index, const Call& call,
+double Exchange::receive(const HostUnits& units, int index, const Call& call,
                          const std::function<bool()>& is_aborted) {
   if (group_.size() == 1) return 0;
-  const BoundBucket& bucket = plan.buckets[index];
+  const BoundBucket& bucket = units.buckets[index];
   wait(
       *bucket.sum, call.name, [&] { return name_of(bucket, index); },
       is_aborted);
   return bucket.sum->seconds();
 }
 
-void Exchange::announce(const ExchangePlan& plan, const Call& call) {
+void Exchange::announce(const HostUnits& units, const Call& call) {
   if (group_.size() == 1) return;
   header_ = {.number = call.number,
              .samples = call.samples,
              .waiting = call.waiting,
              .changes = call.changes,
-             .pieces = static_cast<std::int64_t>(plan.buckets.size()),
-             .numbers = plan.numbers,
+             .pieces = static_cast<std::int64_t>(units.buckets.size()),
+             .numbers = units.numbers,
              .entry_point = static_cast<std::int32_t>(call.entry_point),
              .graph = graph_,
              .rate = call.rate,
@@ -174,10 +174,10 @@ void Exchange::barrier(const char* call, std::uint64_t number,
       .what = "the call has failed in another process, which says why"});
 }
 
-void Exchange::send(const ExchangePlan& plan, int index) {
-  const BoundBucket& bucket = plan.buckets[index];
+void Exchange::send(const HostUnits& units, int index) {
+  const BoundBucket& bucket = units.buckets[index];
   for (std::span<float> gap : bucket.gaps) std::ranges::fill(gap, 0.0f);
-  if (plan.weighs_sums) {
+  if (units.weighs_sums) {
     for (float& value : bucket.values) value *= weight_;
   }
   if (options_.on_bucket) {
@@ -241,21 +241,21 @@ void Exchange::merge(const BoundStatistics& statistics, const Call& call,
   merge_statistics(all, statistics);
 }
 
-void Exchange::send_losses(const ExchangePlan& plan) {
+void Exchange::send_losses(const HostUnits& units) {
   if (group_.size() == 1) return;
   const std::span<float> sums = staging_.losses;
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = *plan.losses[i];
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = *units.losses[i];
   sum_of_losses_->begin(staging_.memory, [&](Collective::Done done) {
     group_.collective().all_reduce(sums, std::move(done));
   });
 }
 
-void Exchange::receive_losses(const ExchangePlan& plan, const Call& call,
+void Exchange::receive_losses(const HostUnits& units, const Call& call,
                               const std::function<bool()>& is_aborted) {
   if (group_.size() == 1) return;
   wait(*sum_of_losses_, call.name, [] { return kLosses; }, is_aborted);
   for (std::size_t i = 0; i < staging_.losses.size(); ++i) {
-    *plan.losses[i] = staging_.losses[i];
+    *units.losses[i] = staging_.losses[i];
   }
 }
 

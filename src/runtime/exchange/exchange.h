@@ -23,7 +23,7 @@
 
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/call_header.h"
-#include "runtime/exchange/exchange_plan.h"
+#include "runtime/exchange/host_units.h"
 #include "runtime/exchange/process_group.h"
 #include "runtime/exchange/staging.h"
 #include "traingraph/collective.h"
@@ -81,25 +81,25 @@ class Exchange {
     std::uint64_t changes = 0;  // by the user
     float rate = 0;             // of learning, where there is an update
   };
-  /// What the plan has to do at an event. `is_aborted` is asked while this
+  /// What the units have to do at an event. `is_aborted` is asked while this
   /// waits. Returns the seconds that the operation took that it waited for,
   /// else 0.
-  double run(const ExchangePlan& plan, std::size_t event, const Call& call,
+  double run(const HostUnits& units, std::size_t event, const Call& call,
              const std::function<bool()>& is_aborted);
   /// An execution failed for another reason, or is skipped as one before has.
   void fail(const std::exception_ptr& error) noexcept { group_.fail(error); }
 
  private:
-  double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
+  double run_event(const HostUnits& units, const ExchangeEvent& event,
                    const Call& call, const std::function<bool()>& is_aborted);
-  void announce(const ExchangePlan& plan, const Call& call);
+  void announce(const HostUnits& units, const Call& call);
   void announce();
   void wait_for_headers(const char* call,
                         const std::function<bool()>& is_aborted);
-  double weigh(const ExchangePlan& plan, const Call& call,
+  double weigh(const HostUnits& units, const Call& call,
                const std::function<bool()>& is_aborted);
-  void send(const ExchangePlan& plan, int bucket);
-  double receive(const ExchangePlan& plan, int bucket, const Call& call,
+  void send(const HostUnits& units, int bucket);
+  double receive(const HostUnits& units, int bucket, const Call& call,
                  const std::function<bool()>& is_aborted);
   std::string in_graph(const std::string& what) const;
   /// As ProcessGroup::wait(), which names the graph, too.
@@ -110,8 +110,8 @@ class Exchange {
               const std::function<bool()>& is_aborted);
   void merge(const BoundStatistics& statistics, const Call& call,
              const std::function<bool()>& is_aborted);
-  void send_losses(const ExchangePlan& plan);
-  void receive_losses(const ExchangePlan& plan, const Call& call,
+  void send_losses(const HostUnits& units);
+  void receive_losses(const HostUnits& units, const Call& call,
                       const std::function<bool()>& is_aborted);
   void send_piece(const BoundShards& shards, std::size_t piece);
   /// Of `all`, which is that of all processes.

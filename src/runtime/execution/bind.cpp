@@ -170,11 +170,11 @@ std::shared_ptr<BoundEntryPoint> bind_entry_point(
   std::ranges::copy_if(units, std::back_inserter(bound->units), [&](UnitId id) {
     return !program.lowered.units[id].is_host;
   });
-  if (options.exchanges) {
-    bound->exchange = plan_exchange(compilation, entry_point, placement, units,
-                                    options.linked);
+  if (options.runs_host_units) {
+    bound->host = bind_host_units(compilation, entry_point, placement, units,
+                                  options.linked);
   }
-  const std::vector<Mark> marks = marks_of(bound->exchange);
+  const std::vector<Mark> marks = marks_of(bound->host);
   if (!bound->units.empty() || !marks.empty()) {
     std::vector<Location> locations(program.lowered.storages.size());
     for (UnitId id : bound->units) {

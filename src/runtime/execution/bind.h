@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/exchange/exchange_plan.h"
+#include "runtime/exchange/host_units.h"
 #include "runtime/memory/placement.h"
 #include "runtime/plans/plan_cache.h"
 #include "traingraph/execution.h"
@@ -37,12 +37,12 @@ struct BoundEntryPoint {
   std::vector<UnitId> units;
   std::unique_ptr<BoundUnits> work;  // null when there is nothing to run
   OutputPlan outputs;
-  ExchangePlan exchange;
+  HostUnits host;
 };
 
 struct BindOptions {
   bool poison_memory = false;
-  bool exchanges = false;  // with other processes
+  bool runs_host_units = false;
   const LinkedParts& linked;
 };
 

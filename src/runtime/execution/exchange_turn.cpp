@@ -25,18 +25,18 @@ void ExchangeTurn::stage(const Call& call, HostWriter& writer,
 
 void ExchangeTurn::commit(
     const Call& call, const std::shared_ptr<ExecutionState>& state) noexcept {
-  if (!exchange_ || state->bound->exchange.events.empty()) return;
+  if (!exchange_ || state->bound->host.events.empty()) return;
   const bool is_update = call.entry_point == EntryPoint::Update;
   const bool is_averaged = call.pass.by == GradientAccumulation::Mean &&
                            call.pass.adds_to != nullptr;
   const std::int64_t waiting = accumulation_.samples();
-  state->exchange = exchange_;
-  state->exchange_call = {.name = call.name,
-                          .entry_point = call.entry_point,
-                          .number = exchange_->next_call(),
-                          .samples = is_update ? waiting : call.batch,
-                          .waiting = is_averaged ? waiting : 0,
-                          .changes = exchange_->num_changes()};
+  state->host.start(exchange_, state->bound->host,
+                    {.name = call.name,
+                     .entry_point = call.entry_point,
+                     .number = exchange_->next_call(),
+                     .samples = is_update ? waiting : call.batch,
+                     .waiting = is_averaged ? waiting : 0,
+                     .changes = exchange_->num_changes()});
 }
 
 }  // namespace traingraph

@@ -48,7 +48,6 @@ void ExecutionState::reset() {
   drawn = {};
   has_begun_ = false;
   blocked_ = nullptr;
-  num_reached_ = 0;
   stage_.store(Stage::Waiting, std::memory_order_relaxed);
   outputs.clear();
   result.reset();
@@ -63,7 +62,7 @@ void ExecutionState::reset() {
   work = nullptr;
   specialization.reset();
   bound.reset();
-  exchange.reset();
+  host.forget();
   done_.store(false, std::memory_order_relaxed);
 }
 
@@ -159,7 +158,7 @@ void ExecutionState::start(std::shared_ptr<ExecutionState> self,
                            std::shared_ptr<InFlight> in_flight,
                            std::uint64_t number, bool fails_as_one) noexcept {
   number_ = number;
-  fails_as_one_ = fails_as_one && bound->exchange.events.empty();
+  fails_as_one_ = fails_as_one && bound->host.events.empty();
   cancel_number_ = next_in_cancel_scope();
   uploads = to_upload_;
   downloads = to_download_;
@@ -249,47 +248,18 @@ std::exception_ptr ExecutionState::failure_before() const noexcept {
   return nullptr;
 }
 
-/// The device was told of them when it bound the work.
-std::exception_ptr ExecutionState::missed_marks() const noexcept {
-  const std::size_t expected = exchange ? bound->exchange.events.size() : 0;
-  if (num_reached_ == expected) return nullptr;
-  return std::make_exception_ptr(InternalError(
-      ErrorInfo{.op = call,
-                .what = "the device has not reached all marks of its work",
-                .expected = std::to_string(expected),
-                .got = std::to_string(num_reached_)}));
-}
-
 void ExecutionState::reached(std::size_t mark) {
-  const std::size_t expected = num_reached_;
-  if (mark != expected || mark >= bound->exchange.events.size()) {
-    throw InternalError(
-        ErrorInfo{.op = call,
-                  .what = "the device has reached another mark of its work",
-                  .expected = std::to_string(expected) + " of " +
-                              std::to_string(bound->exchange.events.size()),
-                  .got = std::to_string(mark)});
-  }
-  ++num_reached_;
-  exchange_call.rate = hyperparameters.values.learning_rate;
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  const double transfer =
-      exchange->run(bound->exchange, mark, exchange_call, [this] {
-        check_interrupt();  // of the thread that helps
-        return is_to_be_dropped();
-      });
-  if (!unit_times) return;
-  const std::chrono::duration<double> seconds = Clock::now() - start;
-  unit_times->ranks = exchange->size();
-  unit_times->exchange[mark] = {.device = seconds.count(),
-                                .transfer = transfer};
+  host.reached(mark, hyperparameters.values.learning_rate,
+               unit_times ? &unit_times->host : nullptr, [this] {
+                 check_interrupt();  // of the thread that helps
+                 return is_to_be_dropped();
+               });
 }
 
 void ExecutionState::finished(std::exception_ptr error,
                               double elapsed) noexcept {
   if (!error) error = failure_before();
-  if (!error) error = missed_marks();
+  if (!error) error = host.missed_marks(call);
   if (!error) {
     for (const UserCopy& copy : user_copies_) {
       std::memcpy(copy.to, copy.from, copy.bytes);
@@ -305,7 +275,7 @@ void ExecutionState::finished(std::exception_ptr error,
   if (error) give_numbers_back();
   // Other processes make this call all the same, unless they cancel it, too.
   const bool is_missed = stage == Stage::Begun || stage == Stage::Skipped;
-  if (error && exchange && is_missed) exchange->fail(error);
+  if (error && is_missed) host.fail(error);
   depends_on_.clear();
   if (is_profiled) seconds = elapsed;
   if (unit_times) unit_times->succeeded = !error;

@@ -15,7 +15,7 @@
 #include "formulas/run_time_scalars.h"
 #include "runtime/device/callback_thread.h"
 #include "runtime/device/device_context.h"
-#include "runtime/exchange/exchange.h"
+#include "runtime/exchange/host_run.h"
 #include "runtime/execution/bind.h"
 #include "runtime/execution/time_steps.h"
 #include "runtime/execution/unit_times.h"
@@ -124,8 +124,7 @@ class ExecutionState final : public Submission, public Computation {
   std::vector<OutputView> losses;
   std::shared_ptr<const Specialization> specialization;
   std::shared_ptr<const BoundEntryPoint> bound;
-  std::shared_ptr<Exchange> exchange;  // null: with nobody
-  Exchange::Call exchange_call;
+  HostRun host;  // of the units of `bound`
 
  private:
   /// Waiting, and then one of the others: it runs; it was cancelled, or what it
@@ -134,7 +133,6 @@ class ExecutionState final : public Submission, public Computation {
 
   bool is_to_be_dropped() const noexcept;
   std::exception_ptr failure_before() const noexcept;
-  std::exception_ptr missed_marks() const noexcept;
   void take_numbers() noexcept;
   void give_numbers_back() noexcept;
 
@@ -161,7 +159,6 @@ class ExecutionState final : public Submission, public Computation {
   // Threads of the queue use these.
   bool has_begun_ = false;
   std::exception_ptr blocked_;
-  std::size_t num_reached_ = 0;
   std::atomic<Stage> stage_{Stage::Waiting};
   std::exception_ptr error_;
   std::atomic<bool> done_{false};

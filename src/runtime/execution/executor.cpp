@@ -219,7 +219,7 @@ std::shared_ptr<const BoundEntryPoint> Executor::bound(
   bound = bind_entry_point(specialization.compilation, entry_point,
                            parts_.placement,
                            {.poison_memory = poison_memory_,
-                            .exchanges = parts_.exchange != nullptr,
+                            .runs_host_units = parts_.exchange != nullptr,
                             .linked = parts_.link});
   return bound;
 }

@@ -31,8 +31,7 @@ std::shared_ptr<UnitTimes> MeasuredRuns::take(
   times->entry_point = entry_point;
   times->specialization = std::move(specialization);
   times->seconds.assign(bound->units.size(), 0.0);
-  times->exchange.assign(bound->exchange.events.size(), {});
-  times->ranks = 1;
+  times->host.start(bound->host.events.size());
   times->bound = std::move(bound);
   times->succeeded = false;
   return times;

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "compiler/row_costs.h"
-#include "runtime/insight/exchange_spans.h"
+#include "runtime/exchange/exchange_spans.h"
 
 namespace traingraph {
 namespace {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "compiler/distribution/bucket_spans.h"
 #include "compiler/insight.h"
+#include "runtime/exchange/exchange_spans.h"
 #include "runtime/execution/measured_runs.h"
-#include "runtime/insight/exchange_spans.h"
 #include "runtime/insight/medians.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
@@ -28,7 +29,7 @@ Profile profile_of(const MeasuredRun& run, const std::string& device,
       table.emplace(*compilation.graph,
                     compilation.program(plan_of(part->entry_point)), peaks);
     }
-    add_exchange(*part, num_units, profile);
+    add_exchange(part->bound->host, part->host, num_units, profile);
     table->add(part->bound->units, part->seconds);
     num_units += static_cast<int>(part->bound->units.size());
   }
@@ -143,6 +144,7 @@ std::string CompiledGraph::plan_description() const {
           text << " at " << plan.offset_of[id];
         }
       }
+      if (unit.is_prepared) text << "  prepared";
       text << '\n';
     }
   };

@@ -88,8 +88,8 @@ void ShardedStorage::visit(
       .what = "the optimizer's buffers are in shards, of which this process "
               "has its own",
       .hint =
-          "Reading the state, the optimizer's included, gathers them on all "
-          "ranks; loading or restoring it sets them."});
+          "Reading the state, the optimizer's included, gathers them in all "
+          "processes; loading or restoring it sets them."});
 }
 
 ArenaGroup::ArenaGroup(std::shared_ptr<DeviceContext> context,

@@ -17,15 +17,11 @@ void require_compiled(const PlanCache* plan_cache, const char* call) {
 
 PlanCache::PlanCache(std::shared_ptr<const MergedGraph> graph,
                      std::shared_ptr<DeviceContext> context,
-                     const CompilerOptions& options)
+                     CompilerOptions options)
     : graph_(std::move(graph)),
       context_(std::move(context)),
-      options_(options),
+      options_(std::move(options)),
       main_(std::make_shared<Specialization>()) {
-  if (options_.has_collectives() && graph_->trains) {
-    options_.collectives.order =
-        find_exchange_order(*graph_, context_->target(), graph_->batch);
-  }
   main_->compilation =
       compile_graph(graph_, context_->target(), options_, graph_->batch);
   counts_.limit_bytes = options_.batch_plans_bytes;

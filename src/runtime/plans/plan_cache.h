@@ -36,8 +36,7 @@ class PlanCache {
  public:
   /// Compiles the declared batch size. Throws as compile_graph() does.
   PlanCache(std::shared_ptr<const MergedGraph> graph,
-            std::shared_ptr<DeviceContext> context,
-            const CompilerOptions& options);
+            std::shared_ptr<DeviceContext> context, CompilerOptions options);
 
   const MergedGraph& graph() const { return *graph_; }
   const CompilerOptions& options() const { return options_; }

@@ -2,13 +2,16 @@
 // Compilation: from a declaration to a graph that runs.
 #include <algorithm>
 
-#include "compiler/shard_optimizer.h"
+#include "compiler/distribution/collectives.h"
 #include "graph/platform.h"
 #include "layers/names.h"
 #include "runtime/device/backend.h"
+#include "runtime/exchange/agreement.h"
+#include "runtime/exchange/data_parallel.h"
 #include "runtime/memory/transfer.h"
 #include "runtime/session/option_conflicts.h"
 #include "runtime/session/session.h"
+#include "runtime/session/training_state.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -173,12 +176,6 @@ std::shared_ptr<DeviceContext> context_of(const Device& device,
                                 tolerance_of(options));
 }
 
-CollectiveOptions collective_options(const DataParallel& options) {
-  if (!options.collective && !options.on_bucket) return {};
-  return {.bucket_bytes = options.bucket_bytes,
-          .synchronize_batch_norm = options.synchronize_batch_norm};
-}
-
 CompilerOptions compiler_options(const CompileOptions& options) {
   return {.fuses = !options.disable_layer_fusion && !options.debug_layers,
           // What is compared after a run must not be overwritten before.
@@ -197,10 +194,19 @@ void forget_compilation(Session& session) {
   session.exchange.reset();
 }
 
-void shard(const Session& session, const Exchange& exchange, Merged& merged) {
-  if (exchange.size() == 1) return;
-  shard_optimizer(merged, session.placement.context()->target(),
-                  exchange.rank(), exchange.size());
+/// Waits for all processes, and takes what rank 0 begins with.
+void start_exchange(Session& session) {
+  if (!session.exchange || session.exchange->size() == 1) return;
+  const TrainingState own = training_state_of(session);
+  const std::string text = agree(
+      *session.exchange,
+      {*session.plan_cache, session.objects, session.placement,
+       session.declaration.constants, variables_of(session), settings_of(own)},
+      print_training_state(own));
+  TrainingState first;
+  const std::string problem = parse_training_state(text, first);
+  if (!problem.empty()) throw InternalError(problem);
+  apply_training_state(session, first);
 }
 
 void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
@@ -216,13 +222,17 @@ void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
   }
 }
 
-void finish_compile(Session& session, Merged merged,
-                    const CompilerOptions& options) {
+void finish_compile(Session& session, Merged merged, CompilerOptions options) {
   session.objects = std::move(merged.objects);
   session.names.forget();
+  if (options.collectives.are_there() && merged.graph.trains) {
+    options.collectives.order =
+        find_exchange_order(merged.graph, session.placement.context()->target(),
+                            merged.graph.batch);
+  }
   auto plan_cache = std::make_unique<PlanCache>(
       std::make_shared<const MergedGraph>(std::move(merged.graph)),
-      session.placement.context(), options);
+      session.placement.context(), std::move(options));
   const Compilation& main = plan_cache->main()->compilation;
   require_inputs_are_used(main);
   if (!session.is_loaded) require_something_trains(main);
@@ -314,9 +324,7 @@ void compile_for(Session& session, const Device& device,
   if (takes_gradients) declaration.allocate_boundary_gradients();
   session.placement.reset(context_of(device, options));
   Merged merged = merge_graphs(declaration);
-  if (exchange && options.data_parallel.shard_optimizer) {
-    shard(session, *exchange, merged);
-  }
+  take_shard(exchange.get(), session.placement.context()->target(), merged);
   finish_compile(session, std::move(merged), compiler_options(options));
   session.executor.configure(
       declaration,

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/session/link_exchanges.h"
+#include "runtime/exchange/link_exchanges.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
@@ -103,6 +103,15 @@ std::shared_ptr<ArenaStorage> result_storage(const Session& session,
   return std::make_shared<ArenaStorage>(
       session.placement.arena(kind), offset,
       graph.tensors[tensor].desc.size_bytes());
+}
+
+std::vector<LinkedGraph> graphs_of(const Group& group) {
+  std::vector<LinkedGraph> graphs;
+  for (Session* session : group) {
+    graphs.push_back({session->plan_cache->graph(), session->link,
+                      *session->placement.context(), session->exchange.get()});
+  }
+  return graphs;
 }
 
 }  // namespace
@@ -303,7 +312,7 @@ void link_sessions(const std::vector<std::shared_ptr<Session>>& handles) {
   const Group group = group_of(handles);
   const auto locks = lock_all(group);
   for (Session* session : group) require_linkable(*session, *group.front());
-  require_one_collective(group);
+  require_one_collective(graphs_of(group));
   for (Session* session : group) {
     session->in_flight.wait_until_idle();
     session->link.leave();
@@ -313,7 +322,7 @@ void link_sessions(const std::vector<std::shared_ptr<Session>>& handles) {
   }
   try {
     LinkBuilder(group, handles).run();
-    link_exchanges(group);
+    link_exchanges(graphs_of(group));
   } catch (...) {
     for (Session* session : group) {
       session->link.leave();

@@ -83,16 +83,6 @@ void compile_loaded(Session& session, const Device& device,
 /// them. Throws InvalidArgument, StateError; then no graph is linked.
 void link_sessions(const std::vector<std::shared_ptr<Session>>& handles);
 
-// --- data_parallel.cpp ---
-/// Throws InvalidArgument for values that mean nothing, whether or not there
-/// are other processes, and UnsupportedError where `device` has no exchange.
-void require_data_parallel(const Device& device, const DataParallel& options);
-/// Null when there is nothing to exchange.
-std::shared_ptr<Exchange> make_exchange(const DataParallel& options);
-/// Waits for all processes, and takes what rank 0 begins with. Throws the same
-/// error in all when they have compiled different graphs.
-void start_exchange(Session& session);
-
 // --- compiled_graph.cpp ---
 /// Parameters and running statistics that live where the graph placed them,
 /// once each, in order.

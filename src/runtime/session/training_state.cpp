@@ -149,6 +149,15 @@ std::string print_training_state(const TrainingState& state) {
   return object.dump();
 }
 
+std::string settings_of(const TrainingState& state) {
+  if (!state.optimizer) return "none\n";
+  std::string text = state.optimizer->name + '\n';
+  for (const auto& [name, value] : state.optimizer->settings) {
+    text += name + '=' + value + '\n';
+  }
+  return text;
+}
+
 TrainingState training_state_of(const Session& session) {
   TrainingState state;
   state.library_version = TRAINGRAPH_VERSION;

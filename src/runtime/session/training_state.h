@@ -49,6 +49,8 @@ struct TrainingState {
 /// JSON. Returns what is wrong with the text; empty: nothing.
 std::string parse_training_state(const std::string& text, TrainingState& state);
 std::string print_training_state(const TrainingState& state);
+/// What is fixed of the optimizer, line by line: its name, then "beta1=0.9".
+std::string settings_of(const TrainingState& state);
 
 /// The graph is locked and idle.
 TrainingState training_state_of(const Session& session);

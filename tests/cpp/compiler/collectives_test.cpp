@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where sums over ranks stand in a program.
-#include "compiler/passes/collectives.h"
+#include "compiler/distribution/collectives.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class Collectives : public ::testing::Test {
     const auto context = make_null_context();
     const auto build = [&](const CollectiveOptions& with) {
       return assemble(merged.graph, {.timeline = timeline}, merged.graph.batch,
-                      context->target(), with);
+                      context->target(), {.collectives = with});
     };
     options.order = order_of_readiness(build({}));
     Assembled a = build(options);

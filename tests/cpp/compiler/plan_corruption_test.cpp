@@ -18,7 +18,7 @@ using testing::PlanOracle;
 
 /// The seed is from the environment, or new in every run; each failure prints
 /// it.
-unsigned seed() {
+unsigned corruption_seed() {
   static const unsigned value = [] {
     const char* text = std::getenv("TRAINGRAPH_SEED");
     return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10))
@@ -94,8 +94,9 @@ class CorruptedPlans : public ::testing::Test {
   /// found. Returns how many did.
   template <class Corrupt>
   int count_found(const Corrupt& corrupt) {
-    SCOPED_TRACE(::testing::Message() << "TRAINGRAPH_SEED=" << seed());
-    std::mt19937 random(seed());
+    SCOPED_TRACE(::testing::Message()
+                 << "TRAINGRAPH_SEED=" << corruption_seed());
+    std::mt19937 random(corruption_seed());
     int found = 0;
     for (int round = 0; round < 2000; ++round) {
       SCOPED_TRACE(::testing::Message() << "round " << round);
@@ -173,8 +174,8 @@ TEST_F(CorruptedPlans, AShortenedLifetimeIsFound) {
 }
 
 TEST_F(CorruptedPlans, ADroppedPermissionToComputeInPlaceIsFound) {
-  SCOPED_TRACE(::testing::Message() << "TRAINGRAPH_SEED=" << seed());
-  std::mt19937 random(seed());
+  SCOPED_TRACE(::testing::Message() << "TRAINGRAPH_SEED=" << corruption_seed());
+  std::mt19937 random(corruption_seed());
   int found = 0;
   for (int round = 0; round < 1000; ++round) {
     RandomProgram p(random);
@@ -194,13 +195,13 @@ TEST_F(CorruptedPlans, ADroppedPermissionToComputeInPlaceIsFound) {
 }
 
 TEST_F(CorruptedPlans, AShrunkArenaIsFound) {
-  std::mt19937 random(seed());
+  std::mt19937 random(corruption_seed());
   for (int round = 0; round < 200; ++round) {
     RandomProgram p(random);
     Plan plan = p.plan();
     if (plan.memory.arena_bytes == 0) continue;
     --plan.memory.arena_bytes;
-    ASSERT_NE(p.check(plan), "") << "TRAINGRAPH_SEED=" << seed();
+    ASSERT_NE(p.check(plan), "") << "TRAINGRAPH_SEED=" << corruption_seed();
   }
 }
 

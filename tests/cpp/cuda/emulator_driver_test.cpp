@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "cuda/emulated_card.h"
@@ -68,6 +70,27 @@ TEST_F(EmulatorDriver, RunsOutOfMemory) {
   std::size_t less = 0;
   driver_->mem_get_info(&less, &total);
   EXPECT_EQ(less, free - (1 << 20));
+}
+
+TEST_F(EmulatorDriver, HasAsManyCardsAndAsMuchMemoryAsTestsSay) {
+  setenv("TRAINGRAPH_CUDA_EMULATOR_CARDS", "2", 1);
+  setenv("TRAINGRAPH_CUDA_EMULATOR_MEMORY", "4096", 1);
+  ContextHandle first = nullptr, second = nullptr;
+  driver_->primary_context_retain(&first, 0);
+  ASSERT_EQ(driver_->primary_context_retain(&second, 1), Result::Success);
+  DeviceAddress x = 0, y = 0;
+  ASSERT_EQ(driver_->context_set_current(second), Result::Success);
+  EXPECT_EQ(driver_->mem_alloc(&x, 4096), Result::Success);
+  EXPECT_EQ(driver_->mem_alloc(&y, 1), Result::OutOfMemory);
+  ASSERT_EQ(driver_->context_set_current(first), Result::Success);
+  EXPECT_EQ(driver_->memset_async(x, 0, 1, stream_), Result::InvalidValue);
+  EXPECT_EQ(driver_->mem_alloc(&y, 1), Result::Success);
+  EXPECT_EQ(driver_->mem_free(y), Result::Success);
+  driver_->context_set_current(second);
+  EXPECT_EQ(driver_->mem_free(x), Result::Success);
+  driver_->context_set_current(first);
+  unsetenv("TRAINGRAPH_CUDA_EMULATOR_CARDS");
+  unsetenv("TRAINGRAPH_CUDA_EMULATOR_MEMORY");
 }
 
 TEST_F(EmulatorDriver, RefusesCopiesOfWhatIsNotAllocated) {

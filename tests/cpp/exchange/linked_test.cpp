@@ -16,12 +16,12 @@ using namespace testing;
 using optimizers::Adam;
 using optimizers::SGD;
 
-constexpr int kSteps = 3;
+constexpr int kLinkedSteps = 3;
 // In another order, means of 12 samples differ by the roundings of 12 additions
 // and of products of depth 4: 16 * 2^-24 of their magnitude, which is 1 here,
 // is 1e-6 of a gradient. Three steps of rate 0.1 with momentum 0.9 apply it
 // (1 + 1.9 + 2.71) / 10 times.
-constexpr double kRounding = 1e-6;
+constexpr double kLinkedRounding = 1e-6;
 // Adam divides by a gradient's size: 3 steps of 0.01 * 1e-6 / |g|, in both of
 // its averages, where the smallest |g| of what is compared is 1.3e-3.
 constexpr double kRoundingOfAdam = 5e-5;
@@ -55,7 +55,7 @@ Part part_of(int rank, int size) {
 
 Values encoded(const LinkedOptions& options, Part part, int passes = 1) {
   EncoderDecoder net(part.count / passes, options);
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kLinkedSteps; ++step) {
     for (int pass = 0; pass < passes; ++pass) {
       const std::int64_t count = part.count / passes;
       const auto by =
@@ -68,7 +68,7 @@ Values encoded(const LinkedOptions& options, Part part, int passes = 1) {
 }
 
 void expect_encoded_alike(const LinkedOptions& options,
-                          double tolerance = kRounding) {
+                          double tolerance = kLinkedRounding) {
   const Values expected = encoded(options, {0, 12});
   for (int size = 1; size <= 3; ++size) {
     SCOPED_TRACE(size);
@@ -121,7 +121,7 @@ TEST(LinkedRanks, AddPassesUp) {
     // Each pass is of 6 samples of all ranks.
     const Values got = of_all(3, [&](const ThreadGroup& group, int rank) {
       EncoderDecoder net(2, linked_rank(options, group, rank));
-      for (int step = 0; step < kSteps; ++step) {
+      for (int step = 0; step < kLinkedSteps; ++step) {
         for (std::int64_t pass = 0; pass < 2; ++pass) {
           net.gradients({6 * pass + 2 * rank, 2}, GradientAccumulation::Sum);
         }
@@ -129,7 +129,7 @@ TEST(LinkedRanks, AddPassesUp) {
       }
       return net.values();
     });
-    expect_all_near(got, expected, norms ? kRoundingOfNorms : kRounding);
+    expect_all_near(got, expected, norms ? kRoundingOfNorms : kLinkedRounding);
   }
 }
 
@@ -178,7 +178,7 @@ TEST(LinkedRanks, TrainTwinsOnUnevenBatches) {
                              Part other) {
         Twins net(options);
         net.link();
-        for (int step = 0; step < kSteps; ++step) {
+        for (int step = 0; step < kLinkedSteps; ++step) {
           train_twins(net, one, other, steps);
         }
         return net.values();
@@ -192,7 +192,7 @@ TEST(LinkedRanks, TrainTwinsOnUnevenBatches) {
               return train(linked_rank(options, group, rank),
                            part_of_one(rank, size), part_of_other(rank, size));
             });
-        expect_all_near(got, expected, kRounding);
+        expect_all_near(got, expected, kLinkedRounding);
       }
     }
   }
@@ -204,13 +204,13 @@ TEST(LinkedRanks, AverageUnevenPasses) {
   options.compile.link_graphs = true;
   options.compile.accumulate_gradients = true;
   RankNet whole(options);
-  for (int step = 0; step < kSteps; ++step) whole.step(0, 12).wait();
+  for (int step = 0; step < kLinkedSteps; ++step) whole.step(0, 12).wait();
   // Samples of each pass of two ranks.
   const std::vector<std::vector<Part>> passes{{{0, 1}, {1, 4}, {5, 2}},
                                               {{7, 3}, {10, 1}, {11, 1}}};
   const Values got = of_all(2, [&](const ThreadGroup& group, int rank) {
     RankNet net(with_rank(options, group, rank));
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kLinkedSteps; ++step) {
       for (const Part part : passes[static_cast<std::size_t>(rank)]) {
         net.forward(part.begin, part.count);
         net.t->execute_gradient({.accumulate = GradientAccumulation::ByLoss});
@@ -219,7 +219,7 @@ TEST(LinkedRanks, AverageUnevenPasses) {
     }
     return net.values();
   });
-  expect_all_near(got, whole.values(), kRounding);
+  expect_all_near(got, whole.values(), kLinkedRounding);
 }
 
 /// The accumulator of `shared` is in the arena of the first graph, the others
@@ -307,7 +307,7 @@ TEST(LinkedRanks, TrainAGeneratorAndItsDiscriminator) {
       return train(linked_rank(options, group, rank), part_of_one(rank, size));
     });
     // Five turns of three steps.
-    expect_all_near(got, expected, 4 * kRounding);
+    expect_all_near(got, expected, 4 * kLinkedRounding);
   }
 }
 

@@ -13,12 +13,12 @@ namespace {
 
 using namespace testing;
 
-constexpr int kSteps = 3;
+constexpr int kNormSteps = 3;
 // Sums of up to 240 samples per channel are taken in another order and as
 // parts: 240 roundings of 2^-24 would be 1.4e-5 of their magnitude, at random
 // 1e-6. Values are about 1 and go through three normalizations, which divide by
 // standard deviations of no less than 0.3; three updates at rate 0.1.
-constexpr double kRounding = 1e-5;
+constexpr double kNormRounding = 1e-5;
 
 struct Trained {
   std::vector<Floats> values;
@@ -27,7 +27,7 @@ struct Trained {
 
 Trained alone(const NormOptions& options, Way way) {
   NormNet net(options);
-  for (int i = 0; i < kSteps; ++i) net.train(way, {0, NormNet::kSamples});
+  for (int i = 0; i < kNormSteps; ++i) net.train(way, {0, NormNet::kSamples});
   return {net.values(), net.input_gradient(NormNet::kSamples)};
 }
 
@@ -39,7 +39,7 @@ std::vector<Trained> together(const NormOptions& options, Way way,
   std::vector<Trained> trained(parts.size());
   on_each_rank(size, [&](int rank) {
     NormNet net(with_norms(options, group, rank));
-    for (int i = 0; i < kSteps; ++i) net.train(way, parts[rank]);
+    for (int i = 0; i < kNormSteps; ++i) net.train(way, parts[rank]);
     trained[rank] = {net.values(), net.input_gradient(parts[rank].count)};
   });
   return trained;
@@ -73,7 +73,7 @@ TEST(SynchronizedBatchNorm, IsThatOfTheWholeBatch) {
           options.compile.data_parallel.shard_optimizer = size == 3;
           options.compile.disable_layer_fusion = size == 4;
           expect_same(together(options, way, parts_of(size, is_even)), expected,
-                      kRounding);
+                      kNormRounding);
         }
       }
     }
@@ -157,7 +157,7 @@ std::vector<Floats> train_branches(const CompileOptions& options, Part part) {
   t.add_inputs({{"x", x}}, {{"label", label}});
   t.compile(rank_device(), options);
   const Floats images = random_floats(12 * 5, 7), wanted = random_floats(36, 8);
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < kNormSteps; ++i) {
     t.execute({{"x", SmallNet::rows(images, 5, part.begin, part.count)}},
               {{"label", SmallNet::rows(wanted, 3, part.begin, part.count)}},
               {}, {.batch_size = part.count})
@@ -178,7 +178,7 @@ TEST(SynchronizedBatchNorm, GoesBeforeAllBucketsWhateverTheBatch) {
                              .collective_timeout = 20,
                              .synchronize_batch_norm = true};
     const Part part = rank == 0 ? Part{0, 11} : Part{11, 1};
-    expect_all_near(train_branches(options, part), expected, kRounding);
+    expect_all_near(train_branches(options, part), expected, kNormRounding);
   });
 }
 
@@ -286,7 +286,7 @@ std::vector<Doubles> normalized(const Floats& x, const Floats& labels) {
   return all;
 }
 
-double error_of(const Floats& values, const Doubles& expected) {
+double distance_of(const Floats& values, const Doubles& expected) {
   double error = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     error = std::max(error, std::fabs(values[i] - expected[i]));
@@ -326,8 +326,8 @@ TEST(SynchronizedBatchNorm, KeepsItsDigitsFarFromZero) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       SCOPED_TRACE(i);
       ASSERT_EQ(all[i].size(), expected[i].size());
-      EXPECT_LE(error_of(all[i], expected[i]),
-                2 * error_of(whole[i], expected[i]));
+      EXPECT_LE(distance_of(all[i], expected[i]),
+                2 * distance_of(whole[i], expected[i]));
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "compiler/optimizer_shards.h"
+#include "compiler/distribution/optimizer_shards.h"
 #include "exchange/rank_net.h"
 #include "support/optimizers.h"
 #include "traingraph/checkpoint.h"
@@ -20,7 +20,7 @@ using namespace testing;
 using optimizers::Adam;
 using optimizers::SGD;
 
-constexpr int kSteps = 3;
+constexpr int kShardSteps = 3;
 
 /// Each rank's parameters after some updates.
 std::vector<std::vector<Floats>> trained(RankOptions options, int size, Way way,
@@ -32,7 +32,7 @@ std::vector<std::vector<Floats>> trained(RankOptions options, int size, Way way,
   std::vector<std::vector<Floats>> values(parts.size());
   on_each_rank(size, [&](int rank) {
     RankNet net(with_rank(options, group, rank));
-    for (int step = 0; step < kSteps; ++step) train(net, way, parts[rank]);
+    for (int step = 0; step < kShardSteps; ++step) train(net, way, parts[rank]);
     values[rank] = net.values();
   });
   return values;
@@ -258,7 +258,7 @@ TEST_F(Checkpoints, AreWholeAndLoadIntoAnyNumberOfRanks) {
   ThreadGroup four(4);
   on_each_rank(4, [&](int rank) {
     RankNet net(with_rank(options_, four, rank));
-    for (int step = 0; step < kSteps; ++step) net.step(3 * rank, 3);
+    for (int step = 0; step < kShardSteps; ++step) net.step(3 * rank, 3);
     net.t->save(path_);  // of all ranks
     EXPECT_TRUE(std::filesystem::exists(path_));
     auto state = state_of(net);
@@ -300,7 +300,7 @@ TEST_F(Checkpoints, AreWholeAndLoadIntoAnyNumberOfRanks) {
 
 TEST_F(Checkpoints, OfOneProcessLoadIntoShares) {
   RankNet alone(RankOptions{.optimizer = options_.optimizer});
-  for (int step = 0; step < kSteps; ++step) alone.step(0, 12);
+  for (int step = 0; step < kShardSteps; ++step) alone.step(0, 12);
   alone.t->save(path_);
   const auto saved = state_of(alone);
   ThreadGroup group(3);

@@ -62,6 +62,13 @@ class TapePolicy final : public LoweringPolicy {
       }
       case OpKind::Reshape:
         return unit.alias(0, 0);
+      case OpKind::Transpose:
+        if (unit.alias_transposed(0, 0, unit.attrs<TransposeAttrs>().axes)) {
+          return;
+        }
+        unit.read(0);
+        unit.write();
+        break;
       case OpKind::AccumulateGradient:
         unit.mutate(0);
         unit.read(1);
@@ -194,6 +201,60 @@ TEST(Lowering, CopiesAViewOfAVariableThatChanges) {
   EXPECT_EQ(tape_of(lowered), (Tape{"copy 8 bytes", "accumulate_gradient #1"}));
   EXPECT_NE(lowered.storage_of[view], lowered.storage_of[sum]);
   EXPECT_EQ(lowered.storage_of[steady], lowered.storage_of[gradient]);
+}
+
+/// As channels-last code writes it: y (N, C, H, W) to (N, H, W, C) and back.
+TEST(Lowering, TransposesAreViewsWhereTheLayoutsAgree) {
+  Convolutions net;
+  const auto transposed = [&](ValueId x, Shape axes) {
+    return net.program.append_one(OpKind::Transpose, TransposeAttrs{axes}, {x});
+  };
+  const ValueId last = transposed(net.z, {0, 2, 3, 1});
+  const ValueId h =
+      net.program.append_one(OpKind::Activation, ActivationAttrs{}, {last});
+  const ValueId end = net.block(transposed(h, {0, 3, 1, 2}));
+  const LoweredProgram lowered =
+      TapeTarget().lower(net.program, {.kept = {end}});
+  EXPECT_EQ(tape_of(lowered),
+            (Tape{"copy plain to nhwc", "convolution_2d+activation #1",
+                  "convolution_2d+activation #1", "activation in plain #2",
+                  "convolution_2d+activation #1", "copy nhwc to plain"}));
+}
+
+TEST(Lowering, TransposesOfPlainValuesAreCopiedForPlainReaders) {
+  Program program;
+  const ValueId x = program.add_value(Role::Input, {{2, 3, 5}}, "x");
+  const ValueId y = program.append_one(OpKind::Transpose,
+                                       TransposeAttrs{.axes = {1, 0, 2}}, {x});
+  const ValueId z = program.append_one(OpKind::Transpose,
+                                       TransposeAttrs{.axes = {1, 0, 2}}, {y});
+  const ValueId a =
+      program.append_one(OpKind::Activation, ActivationAttrs{}, {y});
+  const ValueId b =
+      program.append_one(OpKind::Activation, ActivationAttrs{}, {y});
+  const ValueId c =
+      program.append_one(OpKind::Activation, ActivationAttrs{}, {z});
+  const LoweredProgram lowered =
+      TapeTarget().lower(program, {.kept = {y, a, b, c}});
+  EXPECT_EQ(tape_of(lowered),
+            (Tape{"copy plain to bac", "activation in plain #1",
+                  "activation in plain #1", "activation in plain #1"}));
+  EXPECT_EQ(lowered.units[3].reads[0], lowered.storage_of[x]);
+  EXPECT_EQ(lowered.units[1].reads[0], lowered.storage_of[y]);
+  EXPECT_EQ(lowered.units[2].reads[0], lowered.storage_of[y]);
+}
+
+TEST(Lowering, TransposesOfAVariableThatChangesAreNoViews) {
+  Program program;
+  const ValueId sum = program.add_value(Role::Variable, {{2, 3}}, "sum");
+  const ValueId gradient = program.add_value(Role::Input, {{2, 3}}, "gradient");
+  const ValueId factors = program.add_value(Role::Input, {{2}}, "factors");
+  const ValueId y = program.append_one(OpKind::Transpose,
+                                       TransposeAttrs{.axes = {1, 0}}, {sum});
+  program.append(OpKind::AccumulateGradient, NoAttrs{},
+                 {sum, gradient, factors});
+  const LoweredProgram lowered = TapeTarget().lower(program, {.kept = {y}});
+  EXPECT_EQ(tape_of(lowered), (Tape{"transpose #1", "accumulate_gradient #2"}));
 }
 
 TEST(Lowering, SharesCodeWithinAVariant) {

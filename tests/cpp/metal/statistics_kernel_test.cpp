@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "formulas/moments.h"
 #include "metal/kernels/sources.h"
 #include "metal/kernels/statistics.h"
 

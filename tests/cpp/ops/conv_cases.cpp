@@ -118,6 +118,18 @@ std::vector<Convolution> convolutions() {
        {.strides = {2, 2}, .padding = {2, 2, 2, 2}},
        3},
       {{3, 1, 14, 14}, {8, 1, 3, 3}, {.padding = {1, 1, 1, 1}}, 3},
+      // Depthwise filters that are large.
+      {{3, 20, 9, 11},
+       {20, 1, 5, 5},
+       {.padding = {2, 2, 2, 2}, .groups = 20},
+       3},
+      {{2, 8, 12, 7},
+       {8, 1, 4, 2},
+       {.strides = {2, 1},
+        .dilation_rates = {2, 3},
+        .padding = {3, 0, 1, 2},
+        .groups = 8},
+       3},
       // Images that are wider than tiles of loops.
       {{1, 5, 21, 40}, {19, 5, 3, 3}, {.padding = {1, 1, 1, 1}}, 3},
       {{3, 33, 7, 18}, {34, 33, 3, 3}, {.padding = {0, 2, 1, 0}}, 3},

@@ -85,8 +85,9 @@ const Range* Memory::find(std::uint64_t address, std::size_t bytes) const {
 }
 
 std::size_t Memory::free_bytes(int owner) const {
-  const auto used = used_.find(owner);
-  return total_bytes() - (used == used_.end() ? 0 : used->second);
+  const auto found = used_.find(owner);
+  const std::size_t used = found == used_.end() ? 0 : found->second;
+  return total_bytes() - std::min(used, total_bytes());
 }
 
 std::size_t Memory::total_bytes() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -32,6 +33,7 @@ struct Stream {
   int card = 0;
   std::deque<Task> tasks;
   bool has_thread = false;
+  std::condition_variable added;    // a task
   Over last;                        // of all its tasks
   std::shared_ptr<Graph> captured;  // null: it does not capture
   int last_captured = -1;

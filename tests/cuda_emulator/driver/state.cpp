@@ -14,11 +14,11 @@ void run_tasks(const std::shared_ptr<Stream>& stream) {
   State& all = state();
   std::unique_lock lock(all.mutex);
   for (;;) {
-    all.changed.wait(lock, [&] { return !stream->tasks.empty(); });
+    stream->added.wait(lock, [&] { return !stream->tasks.empty(); });
     Task task = std::move(stream->tasks.front());
     stream->tasks.pop_front();
     if (task.after) {
-      all.changed.wait(lock, [&] { return task.after->is_over; });
+      all.ended.wait(lock, [&] { return task.after->is_over; });
     }
     if (task.run && !all.faults.contains(stream->card)) {
       lock.unlock();
@@ -32,7 +32,7 @@ void run_tasks(const std::shared_ptr<Stream>& stream) {
     }
     task.over->at = std::chrono::steady_clock::now();
     task.over->is_over = true;
-    all.changed.notify_all();
+    all.ended.notify_all();
   }
 }
 
@@ -72,7 +72,7 @@ Call::Call(const char* symbol, Needs needs) : lock_(state().mutex) {
 }
 
 Result Call::wait_for(const Over& over) {
-  if (over) state().changed.wait(lock_, [&] { return over->is_over; });
+  if (over) state().ended.wait(lock_, [&] { return over->is_over; });
   return fault_of(card());
 }
 
@@ -92,7 +92,7 @@ void submit(const std::shared_ptr<Stream>& stream, Task task) {
     stream->has_thread = true;
     std::thread(run_tasks, stream).detach();
   }
-  state().changed.notify_all();
+  stream->added.notify_one();
 }
 
 Result submit_node(const std::shared_ptr<Stream>& stream, Node node,

@@ -70,7 +70,7 @@ struct Function {
 
 struct State {
   std::mutex mutex;
-  std::condition_variable changed;  // a task was added, or is over
+  std::condition_variable ended;  // a task
 
   bool is_initialized = false;
   std::map<int, Result> faults;  // of lost cards

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "formulas/moments.h"
+
 // The shading language's keywords are macros here: nothing else comes after.
 #include <metal_stdlib>
 

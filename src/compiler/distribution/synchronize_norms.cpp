@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/passes/synchronize_norms.h"
+#include "compiler/distribution/synchronize_norms.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "compiler/distribution/collectives.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
 
@@ -117,6 +118,8 @@ class Synchronizer {
 }  // namespace
 
 void synchronize_norms(const PassContext& context, Assembled& assembled) {
+  if (!has_collectives(context)) return;
+  if (!context.options.collectives.synchronize_batch_norm) return;
   require_derived_gradients(context.graph.program);
   Synchronizer(assembled.program).run();
   assembled.depends_on_labels.resize(assembled.program.values().size(), true);

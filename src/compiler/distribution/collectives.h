@@ -31,6 +31,14 @@ std::string first_and_last(std::span<const std::string_view> parameters);
 /// Lists trained tensors in the order in which their gradients become ready.
 std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);
 
+/// The same of a graph at its first batch size.
+std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
+                                             const Target& target,
+                                             std::int64_t batch);
+
+/// Does the program differentiate, and is there somebody to exchange with?
+bool has_collectives(const PassContext& context);
+
 /// Sums gradients over all ranks, in buckets, and losses where the graph
 /// reduces them: what follows reads the sums. Behind append_gradients().
 void reduce_over_ranks(const PassContext& context, Assembled& assembled);

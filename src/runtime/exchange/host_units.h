@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an entry point of a graph exchanges with other processes: its host
-// units, bound to memory, each before one of its device units.
+// The host units of an entry point, bound to memory, each before one of its
+// device units: what it exchanges with other processes.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ inline constexpr const char* kShards = "parameters that others have updated";
 /// "gradients 3 (dense_2/weights ... dense_1/bias)"
 std::string name_of(const BoundBucket& bucket, int index);
 
-struct ExchangePlan {
+struct HostUnits {
   std::vector<ExchangeEvent> events;  // in one order on all ranks
   std::vector<BoundBucket> buckets;
   std::int64_t numbers = 0;  // in all of them
@@ -71,14 +71,31 @@ struct ExchangePlan {
   std::vector<float*> losses;  // that are summed
 };
 
+/// What an execution spent on an event.
+struct EventTimes {
+  double device = 0;    // that the device waited
+  double transfer = 0;  // of the operation that it waited for
+};
+
+struct HostTimes {
+  std::vector<EventTimes> events;
+  int ranks = 1;
+
+  /// Of an execution that begins.
+  void start(std::size_t num_events) {
+    events.assign(num_events, {});
+    ranks = 1;
+  }
+};
+
 /// Where the events are in the work of the entry point, in their order.
-std::vector<Mark> marks_of(const ExchangePlan& plan);
+std::vector<Mark> marks_of(const HostUnits& units);
 
 /// Empty when the entry point exchanges nothing. `units` are those of the entry
 /// point, those of the host included.
-ExchangePlan plan_exchange(const Compilation& compilation,
-                           EntryPoint entry_point, const Placement& placement,
-                           std::span<const UnitId> units,
-                           const LinkedParts& linked);
+HostUnits bind_host_units(const Compilation& compilation,
+                          EntryPoint entry_point, const Placement& placement,
+                          std::span<const UnitId> units,
+                          const LinkedParts& linked);
 
 }  // namespace traingraph

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Data-parallel training: what processes agree on before they begin.
+#include "runtime/exchange/agreement.h"
+
 #include <algorithm>
 
 #include "base/format.h"
@@ -8,9 +9,6 @@
 #include "graph/tensor_state.h"
 #include "runtime/exchange/rendezvous.h"
 #include "runtime/exchange/statistics.h"
-#include "runtime/session/session.h"
-#include "runtime/session/training_state.h"
-#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
@@ -41,32 +39,22 @@ std::string layers_of(const MergedGraph& graph) {
   return text;
 }
 
-std::string trained_by(const Session& session) {
+std::string trained_by(const PlanCache& plan_cache) {
   std::string text;
-  for (const TensorIndex tensor :
-       session.plan_cache->options().collectives.order) {
-    const TensorInfo& info = session.plan_cache->graph().tensors[tensor];
+  for (const TensorIndex tensor : plan_cache.options().collectives.order) {
+    const TensorInfo& info = plan_cache.graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
   return text;
 }
 
-std::string optimizer_of(const Session& session) {
-  const auto state = training_state_of(session).optimizer;
-  if (!state) return "none\n";
-  std::string text = state->name + '\n';
-  for (const auto& [name, value] : state->settings) {
-    text += name + '=' + value + '\n';
-  }
-  return text;
-}
-
-std::string options_of(const Session& session) {
-  const MergedGraph& graph = session.plan_cache->graph();
+std::string options_of(const AgreeingGraph& agreeing,
+                       const DataParallel& options) {
+  const MergedGraph& graph = agreeing.plan_cache.graph();
   // All are named, so that what is added is not forgotten here.
   const auto& [collective, gradients_of_ranks, bucket_bytes, timeout,
                shard_optimizer, reduce_losses, synchronize_batch_norm,
-               on_bucket] = session.exchange->options();
+               on_bucket] = options;
   const auto line = [](const char* name, const auto& value) {
     return std::string(name) + '=' + std::to_string(value) + '\n';
   };
@@ -74,7 +62,7 @@ std::string options_of(const Session& session) {
          line("link_graphs", graph.is_linkable) +
          line("accumulate_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", bucket_bytes) +
-         line("alignment", session.device->context()->target().alignment()) +
+         line("alignment", agreeing.placement.context()->target().alignment()) +
          line("shard_optimizer", shard_optimizer) +
          line("reduce_losses", reduce_losses) +
          line("synchronize_batch_norm", synchronize_batch_norm) +
@@ -82,9 +70,10 @@ std::string options_of(const Session& session) {
 }
 
 /// Names norms in the order in which their statistics are sent.
-std::string norms_of(const Session& session, PlanKind kind) {
+std::string norms_of(const PlanCache& plan_cache, PlanKind kind) {
   std::string text;
-  const Program& program = session.main().program(kind).assembled.program;
+  const Program& program =
+      plan_cache.main()->compilation.program(kind).assembled.program;
   for (const Node& node : program.nodes()) {
     if (!reduces_statistics(node)) continue;
     text += std::string(node.op->name) + " \"" + node.name +
@@ -105,9 +94,9 @@ std::string ends_of(const MergedGraph& graph) {
   return text;
 }
 
-std::string constants_of(const Session& session) {
+std::string constants_of(const TensorMap& constants) {
   std::string text;
-  for (const auto& [name, tensor] : session.declaration.constants) {
+  for (const auto& [name, tensor] : constants) {
     TensorState& state = *tensor.state();
     const std::scoped_lock lock(state.mutex);
     const auto* const begin =
@@ -118,48 +107,40 @@ std::string constants_of(const Session& session) {
   return text;
 }
 
-std::vector<ConfigurationItem> configuration_of(const Session& session) {
-  const MergedGraph& graph = session.plan_cache->graph();
-  return {{"options of compile()", options_of(session)},
+std::vector<ConfigurationItem> configuration_of(const AgreeingGraph& agreeing,
+                                                const DataParallel& options) {
+  const PlanCache& plan_cache = agreeing.plan_cache;
+  const MergedGraph& graph = plan_cache.graph();
+  return {{"options of compile()", options_of(agreeing, options)},
           {"inputs", text_of(graph, graph.inputs)},
           {"labels",
            text_of(graph, graph.labels) + text_of(graph, graph.label_weights)},
           {"layers", layers_of(graph)},
-          {"trained parameters", trained_by(session)},
-          {"batch normalizations", norms_of(session, PlanKind::Step) +
-                                       norms_of(session, PlanKind::Phases)},
+          {"trained parameters", trained_by(plan_cache)},
+          {"batch normalizations", norms_of(plan_cache, PlanKind::Step) +
+                                       norms_of(plan_cache, PlanKind::Phases)},
           {"gradients that are stopped or given", ends_of(graph)},
-          {"constants", constants_of(session)},
-          {"optimizers", optimizer_of(session)}};
+          {"constants", constants_of(agreeing.constants)},
+          {"optimizers", agreeing.optimizer}};
 }
 
 /// All that changes from step to step, but buffers that are sharded.
-std::vector<TensorIndex> state_of(const Session& session) {
-  std::vector<TensorIndex> tensors = variables_of(session);
-  const MergedGraph& graph = session.plan_cache->graph();
+std::vector<TensorIndex> state_of(const AgreeingGraph& agreeing) {
+  std::vector<TensorIndex> tensors = agreeing.variables;
+  const MergedGraph& graph = agreeing.plan_cache.graph();
   for (const auto& slots : graph.slots) {
     if (graph.shards) break;
     tensors.insert(tensors.end(), slots.begin(), slots.end());
   }
   tensors.push_back(graph.loss_scale);
   std::erase_if(tensors,
-                [&](TensorIndex t) { return !session.placement.of(t); });
+                [&](TensorIndex t) { return !agreeing.placement.of(t); });
   return tensors;
 }
 
-void take_training_state(Session& session, Rendezvous& rendezvous) {
-  const auto texts =
-      rendezvous.gather(print_training_state(training_state_of(session)),
-                        "the state of training");
-  TrainingState first;
-  const std::string problem = parse_training_state(texts.front(), first);
-  if (!problem.empty()) throw InternalError(problem);
-  apply_training_state(session, first);
-}
-
-void take_tensors(Session& session, Rendezvous& rendezvous) {
-  const std::vector<TensorIndex> tensors = state_of(session);
-  const Placement& placement = session.placement;
+void take_tensors(const AgreeingGraph& agreeing, Rendezvous& rendezvous) {
+  const std::vector<TensorIndex> tensors = state_of(agreeing);
+  const Placement& placement = agreeing.placement;
   std::size_t size = 0;
   for (TensorIndex t : tensors) size += placement.of(t)->bytes;
   std::vector<std::byte> bytes(size);
@@ -194,13 +175,13 @@ void take_given(OptimizerSlot& slot, std::size_t size, Rendezvous& rendezvous) {
 }
 
 /// Buffers that are sharded begin with what rank 0 was given for them.
-void take_shards(Session& session, Rendezvous& rendezvous) {
-  const MergedGraph& graph = session.plan_cache->graph();
-  const Placement& placement = session.placement;
+void take_shards(const AgreeingGraph& agreeing, Rendezvous& rendezvous) {
+  const MergedGraph& graph = agreeing.plan_cache.graph();
+  const Placement& placement = agreeing.placement;
   for (std::size_t i = 0; graph.shards && i < graph.slots.size(); ++i) {
     if (!graph.shards->is_trained(i)) continue;
     TensorState& parameter =
-        *session.objects.tensors[graph.trainable[i]].state();
+        *agreeing.objects.tensors[graph.trainable[i]].state();
     const std::size_t size = slot_descriptor(parameter.desc).size_bytes();
     const auto begin = static_cast<std::size_t>(graph.shards->own(i).begin);
     std::unique_lock lock(parameter.mutex);
@@ -219,13 +200,14 @@ void take_shards(Session& session, Rendezvous& rendezvous) {
   }
 }
 
-StagingSizes staging_sizes(const Session& session) {
-  const Exchange& exchange = *session.exchange;
-  const MergedGraph& graph = session.plan_cache->graph();
-  const Program& program =
-      session.main().program(PlanKind::Phases).assembled.program;
+StagingSizes staging_sizes(const AgreeingGraph& agreeing,
+                           const Exchange& exchange) {
+  const MergedGraph& graph = agreeing.plan_cache.graph();
+  const Program& program = agreeing.plan_cache.main()
+                               ->compilation.program(PlanKind::Phases)
+                               .assembled.program;
   StagingSizes sizes = exchange.staging_sizes(
-      bind_shards(graph, session.placement).longest_bytes);
+      bind_shards(graph, agreeing.placement).longest_bytes);
   if (graph.reduce_losses) sizes.num_losses = graph.losses.size();
   for (const Node& node : program.nodes()) {
     if (!reduces_statistics(node)) continue;
@@ -238,60 +220,25 @@ StagingSizes staging_sizes(const Session& session) {
 
 }  // namespace
 
-void require_data_parallel(const Device& device, const DataParallel& options) {
-  const auto fail = [](const char* option, const char* what, std::string got) {
-    throw InvalidArgument(ErrorInfo{
-        .op = "compile", .node = option, .what = what, .got = std::move(got)});
-  };
-  if (options.gradients_of_ranks == GradientAccumulation::None) {
-    fail("gradients_of_ranks", "gradients of processes are summed or averaged",
-         "none");
-  }
-  if (options.bucket_bytes == 0) fail("bucket_bytes", "must be positive", "0");
-  if (!(options.collective_timeout > 0)) {
-    fail("collective_timeout", "must be positive",
-         std::to_string(options.collective_timeout));
-  }
-  if (options.collective) {
-    const int rank = options.collective->rank();
-    const int size = options.collective->size();
-    if (rank < 0 || rank >= size) {
-      fail("collective", "its rank is not below its size",
-           std::to_string(rank) + " of " + std::to_string(size));
-    }
-  }
-  const bool exchanges = options.collective || options.on_bucket;
-  if (!exchanges || device.context()->reaches_marks()) return;
-  throw UnsupportedError(
-      ErrorInfo{.op = "compile",
-                .node = options.collective ? "collective" : "on_bucket",
-                .what = "this device exchanges no gradients",
-                .expected = "Device \"cpu\""});
-}
-
-std::shared_ptr<Exchange> make_exchange(const DataParallel& options) {
-  if (!options.collective && !options.on_bucket) return nullptr;
-  return std::make_shared<Exchange>(options);
-}
-
-void start_exchange(Session& session) {
-  if (!session.exchange || session.exchange->size() == 1) return;
+std::string agree(Exchange& exchange, const AgreeingGraph& graph,
+                  const std::string& training_state) {
   // Others may use the same parameters, or the same collective.
-  session.placement.context()->drain();
-  Exchange& exchange = *session.exchange;
+  graph.placement.context()->drain();
   Rendezvous rendezvous(exchange.group(), "compile");
   rendezvous.arrive();
-  rendezvous.compare(configuration_of(session));
+  rendezvous.compare(configuration_of(graph, exchange.options()));
   exchange.set_compiled(count_compiled(exchange.options().collective));
-  take_training_state(session, rendezvous);
-  take_tensors(session, rendezvous);
-  take_shards(session, rendezvous);
-  exchange.use(make_staging(staging_sizes(session)));
+  const auto states =
+      rendezvous.gather(training_state, "the state of training");
+  take_tensors(graph, rendezvous);
+  take_shards(graph, rendezvous);
+  exchange.use(make_staging(staging_sizes(graph, exchange)));
   std::vector<Tensor> variables;
-  for (TensorIndex tensor : variables_of(session)) {
-    variables.push_back(session.objects.tensors[tensor]);
+  for (const TensorIndex tensor : graph.variables) {
+    variables.push_back(graph.objects.tensors[tensor]);
   }
   exchange.watch(std::move(variables));
+  return states.front();
 }
 
 }  // namespace traingraph

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/shard_optimizer.h"
+#include "compiler/distribution/shard_optimizer.h"
 
 #include "compiler/assemble.h"
 

@@ -16,10 +16,10 @@
 
 namespace traingraph {
 
-/// Every batch normalization that trains. Behind append_gradients(). Throws
-/// UnsupportedError where a gradient was declared, whose incoming gradients
-/// have no weight of this rank, or where a node reads statistics, whose
-/// gradients would stay with one rank.
+/// Every batch normalization that trains, where that is asked for. Behind
+/// append_gradients(). Throws UnsupportedError where a gradient was declared,
+/// whose incoming gradients have no weight of this rank, or where a node reads
+/// statistics, whose gradients would stay with one rank.
 void synchronize_norms(const PassContext& context, Assembled& assembled);
 
 }  // namespace traingraph

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/exchange/exchange_plan.h"
+#include "runtime/exchange/host_units.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "compiler/passes/collectives.h"
+#include "compiler/distribution/collectives.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -32,11 +32,11 @@ Mark mark_of(const ExchangeEvent& event) {
   return mark;
 }
 
-class ExchangePlanner {
+class HostUnitBinder {
  public:
-  ExchangePlanner(const Compilation& compilation, EntryPoint entry_point,
-                  const Placement& placement, std::span<const UnitId> units,
-                  const LinkedParts& linked)
+  HostUnitBinder(const Compilation& compilation, EntryPoint entry_point,
+                 const Placement& placement, std::span<const UnitId> units,
+                 const LinkedParts& linked)
       : graph_(*compilation.graph),
         program_(compilation.program(plan_of(entry_point))),
         plan_(compilation.plan(plan_of(entry_point))),
@@ -48,7 +48,7 @@ class ExchangePlanner {
     find_summed();
   }
 
-  ExchangePlan run() {
+  HostUnits run() {
     find_weights();
     if (!exchanges()) return {};
     for (const UnitId id : units_) {
@@ -264,7 +264,7 @@ class ExchangePlanner {
     std::size_t first, last;
   };
   std::unordered_map<ValueId, Range> begun_;  // buckets, by the first value
-  ExchangePlan out_;
+  HostUnits out_;
 };
 
 }  // namespace
@@ -274,20 +274,20 @@ std::string name_of(const BoundBucket& bucket, int index) {
          first_and_last(bucket.parameters) + ")";
 }
 
-std::vector<Mark> marks_of(const ExchangePlan& plan) {
+std::vector<Mark> marks_of(const HostUnits& units) {
   std::vector<Mark> marks;
-  for (const ExchangeEvent& event : plan.events) {
+  for (const ExchangeEvent& event : units.events) {
     marks.push_back(mark_of(event));
   }
   return marks;
 }
 
-ExchangePlan plan_exchange(const Compilation& compilation,
-                           EntryPoint entry_point, const Placement& placement,
-                           std::span<const UnitId> units,
-                           const LinkedParts& linked) {
+HostUnits bind_host_units(const Compilation& compilation,
+                          EntryPoint entry_point, const Placement& placement,
+                          std::span<const UnitId> units,
+                          const LinkedParts& linked) {
   if (is_inference(entry_point)) return {};
-  return ExchangePlanner(compilation, entry_point, placement, units, linked)
+  return HostUnitBinder(compilation, entry_point, placement, units, linked)
       .run();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/insight/exchange_spans.h"
+#include "runtime/exchange/exchange_spans.h"
 
 #include <algorithm>
 #include <string>
 
-#include "compiler/passes/collectives.h"
+#include "compiler/distribution/collectives.h"
 
 namespace traingraph {
 namespace {
@@ -31,21 +31,21 @@ ExchangeStep sending(ExchangeStep step) {
   return step;
 }
 
-const ExchangeEvent& sending_of(const ExchangePlan& plan,
+const ExchangeEvent& sending_of(const HostUnits& units,
                                 const ExchangeEvent& received) {
   const ExchangeStep sent = sending(received.step);
-  return *std::ranges::find_if(plan.events, [&](const ExchangeEvent& event) {
+  return *std::ranges::find_if(units.events, [&](const ExchangeEvent& event) {
     return event.step == sent && event.bucket == received.bucket;
   });
 }
 
-std::string name_of(const ExchangePlan& plan, const ExchangeEvent& event) {
+std::string name_of(const HostUnits& units, const ExchangeEvent& event) {
   switch (event.step) {
     case ExchangeStep::Announce:
     case ExchangeStep::Weigh:
       return kAnnouncement;
     case ExchangeStep::Merge:
-      return name_of(plan.statistics[event.statistics]);
+      return name_of(units.statistics[event.statistics]);
     case ExchangeStep::SendLosses:
     case ExchangeStep::ReceiveLosses:
       return kLosses;
@@ -55,26 +55,26 @@ std::string name_of(const ExchangePlan& plan, const ExchangeEvent& event) {
     case ExchangeStep::Receive:
       break;
   }
-  return name_of(plan.buckets[event.bucket], event.bucket);
+  return name_of(units.buckets[event.bucket], event.bucket);
 }
 
 }  // namespace
 
-void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
-  const ExchangePlan& plan = part.bound->exchange;
+void add_exchange(const HostUnits& units, const HostTimes& all, int first_unit,
+                  Profile& profile) {
   const std::size_t first_bucket = profile.buckets.size();
-  for (const BoundBucket& bucket : plan.buckets) {
+  for (const BoundBucket& bucket : units.buckets) {
     profile.buckets.push_back({.name = first_and_last(bucket.parameters),
                                .bytes = bucket.values.size_bytes()});
   }
-  if (plan.shards.longest_bytes > 0) profile.shard_optimizer = true;
-  if (!plan.statistics.empty()) profile.synchronize_batch_norm = true;
-  for (std::size_t i = 0; i < plan.events.size(); ++i) {
-    const ExchangeEvent& event = plan.events[i];
-    const ExchangeTimes& times = part.exchange[i];
+  if (units.shards.longest_bytes > 0) profile.shard_optimizer = true;
+  if (!units.statistics.empty()) profile.synchronize_batch_norm = true;
+  for (std::size_t i = 0; i < units.events.size(); ++i) {
+    const ExchangeEvent& event = units.events[i];
+    const EventTimes& times = all.events[i];
     const int before = first_unit + event.before;
     const bool is_received = sending(event.step) != event.step;
-    ExchangeSpan span{.name = name_of(plan, event),
+    ExchangeSpan span{.name = name_of(units, event),
                       .kind = kSend,
                       .before = before,
                       .seconds = times.device};
@@ -84,9 +84,9 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
       (is_received ? bucket.needed_before : bucket.sent_before) = before;
     }
     // One process sends nothing: it only has its hook.
-    if (part.ranks == 1 && event.step != ExchangeStep::Send) continue;
+    if (all.ranks == 1 && event.step != ExchangeStep::Send) continue;
     if (event.step == ExchangeStep::Merge) {
-      span.bytes = plan.statistics[event.statistics].values.size_bytes();
+      span.bytes = units.statistics[event.statistics].values.size_bytes();
     }
     // Shards and statistics are sent and waited for at once.
     const bool is_both =
@@ -95,7 +95,7 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
     profile.exchange.push_back(span);
     if (!is_received) continue;
     span.kind = kTransfer;
-    span.before = first_unit + sending_of(plan, event).before;
+    span.before = first_unit + sending_of(units, event).before;
     span.seconds = times.transfer;
     profile.exchange.push_back(span);
   }

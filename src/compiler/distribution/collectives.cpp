@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/passes/collectives.h"
+#include "compiler/distribution/collectives.h"
 
 #include <algorithm>
 #include <limits>
@@ -67,7 +67,7 @@ class Reducer {
     if (phases.start == Phase::Update) {
       for (Trained& trained : a_.trained) gradients.push_back(&trained);
     } else {
-      for (const TensorIndex tensor : context_.collectives.order) {
+      for (const TensorIndex tensor : context_.options.collectives.order) {
         const int at = a_.trained_at[tensor];
         if (at >= 0) gradients.push_back(&a_.trained[at]);
       }
@@ -79,7 +79,7 @@ class Reducer {
       if (size == 0) continue;
       if (buckets.empty() || size > room) {
         buckets.emplace_back();
-        room = context_.collectives.bucket_bytes;
+        room = context_.options.collectives.bucket_bytes;
       }
       room -= std::min(room, size);
       buckets.back().push_back(trained);
@@ -234,11 +234,24 @@ std::vector<TensorIndex> order_of_readiness(const Assembled& assembled) {
   return order;
 }
 
+std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
+                                             const Target& target,
+                                             std::int64_t batch) {
+  return order_of_readiness(
+      assemble(graph, {.accumulates = false}, batch, target));
+}
+
+bool has_collectives(const PassContext& context) {
+  return context.differentiates() && context.options.collectives.are_there();
+}
+
 void reduce_over_ranks(const PassContext& context, Assembled& assembled) {
+  if (!has_collectives(context)) return;
   Reducer(context, assembled).run();
 }
 
 void place_collectives(const PassContext& context, Assembled& assembled) {
+  if (!has_collectives(context)) return;
   gather_parameters(context.graph, assembled);
   Program& program = assembled.program;
   const auto num_nodes = static_cast<NodeId>(program.nodes().size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/optimizer_shards.h"
+#include "compiler/distribution/optimizer_shards.h"
 
 #include <algorithm>
 #include <utility>
