@@ -11,19 +11,13 @@ namespace {
 
 /// Products with at most so many multiplications are ours.
 constexpr double kMaxOwn = 1 << 24;
-/// Which kernel it is should not follow the batch, or other batch sizes would
-/// have to be compiled: products are told by those of this batch size, and
-/// others are only the library's where it matters much.
-constexpr double kTypicalBatch = 64, kMuchLarger = 8;
+/// Where a batch is much larger than usual, it is worth that smaller ones may
+/// have kernels that are not compiled yet.
+constexpr double kMuchLarger = 4;
 
-double num_multiplications(const ProductPlan& plan, bool is_typical) {
-  double number = 1;
-  for (const Extent& extent :
-       {plan.num_batches(), plan.rows(), plan.columns(), plan.depth}) {
-    number *= is_typical && extent.varies ? kTypicalBatch
-                                          : static_cast<double>(extent.value);
-  }
-  return number;
+double num_multiplications(const ProductPlan& plan) {
+  return static_cast<double>(plan.count().value) *
+         static_cast<double>(plan.depth.value);
 }
 
 Walk walk_of(const ProductPlan& plan) {
@@ -56,9 +50,8 @@ Launch end_launch(const ProductEnd& end, const ProductPlan& plan, int stored,
 }  // namespace
 
 bool is_library_product(const ProductPlan& plan) {
-  const bool is_large =
-      num_multiplications(plan, /*is_typical=*/true) > kMaxOwn ||
-      num_multiplications(plan, /*is_typical=*/false) > kMuchLarger * kMaxOwn;
+  const bool is_large = plan.usual.num_multiplications() > kMaxOwn ||
+                        num_multiplications(plan) > kMuchLarger * kMaxOwn;
   return is_large && walk_of(plan).sizes().size() <= 1 &&
          has_library_products();
 }

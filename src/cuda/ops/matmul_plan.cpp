@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/divide_up.h"
 #include "traingraph/op_attrs.h"
@@ -11,8 +12,7 @@
 namespace traingraph::cuda {
 namespace {
 
-/// Stands for an extent that follows the batch.
-constexpr std::int64_t kUsualBatch = 32;
+constexpr double kUsualBatch = 32;
 constexpr double kMultiprocessors = 132;
 /// What a card does in a cycle of a multiprocessor, about.
 constexpr double kBytesPerCycle = 48, kProductsPerCycle = 64;
@@ -23,8 +23,8 @@ constexpr std::int64_t kSharedBytes = 47 << 10;
 /// Shorter depths are not worth a second kernel.
 constexpr std::int64_t kMinSplitDepth = 2048, kDepthOfSplit = 512;
 
-std::int64_t usual(const Extent& extent) {
-  return extent.varies ? kUsualBatch : extent.value;
+double usual(const Extent& extent) {
+  return extent.varies ? kUsualBatch : static_cast<double>(extent.value);
 }
 
 /// `matrix` are the last two axes: (lines, depth) if it is deep.
@@ -51,22 +51,24 @@ void join_rows(ProductPlan& plan, const Extents& x) {
     if (!plan.y.batch_strides[axis].is(0) || own != plan.batch[axis]) return;
   }
   plan.x.count = plan.x.count * product(plan.batch);
+  plan.usual.rows *= std::exchange(plan.usual.batches, 1);
   plan.batch = plan.x.batch_strides = plan.y.batch_strides = {};
 }
 
 double cycles(const ProductPlan& plan, const ProductTile& tile,
               std::int64_t element_bytes) {
-  const double depth = static_cast<double>(usual(plan.depth));
+  const UsualSizes& usual = plan.usual;
   const double lines = static_cast<double>(tile.rows + tile.columns);
   const double size = static_cast<double>(tile.rows * tile.columns);
-  const double bytes = lines * depth * static_cast<double>(element_bytes);
+  const double bytes = lines * usual.depth * static_cast<double>(element_bytes);
   const double blocks =
-      static_cast<double>(divide_up(usual(plan.rows()), tile.rows) *
-                          divide_up(usual(plan.columns()), tile.columns) *
-                          usual(plan.num_batches()));
+      std::ceil(usual.rows / static_cast<double>(tile.rows)) *
+      std::ceil(usual.columns / static_cast<double>(tile.columns)) *
+      usual.batches;
   const double waves = std::ceil(blocks / kMultiprocessors);
-  return waves * (kCyclesPerBlock + std::max(bytes / kBytesPerCycle,
-                                             size * depth / kProductsPerCycle));
+  return waves *
+         (kCyclesPerBlock + std::max(bytes / kBytesPerCycle,
+                                     size * usual.depth / kProductsPerCycle));
 }
 
 }  // namespace
@@ -81,6 +83,10 @@ ProductPlan plan_product(const UnitBuilder& unit) {
   plan.depth = x[x.size() - (attrs.transposes_x ? 2 : 1)];
   plan.x = plan_lines(x, rank, !attrs.transposes_x);
   plan.y = plan_lines(y, rank, attrs.transposes_y);
+  plan.usual = {.rows = usual(plan.rows()),
+                .columns = usual(plan.columns()),
+                .depth = usual(plan.depth)};
+  for (const Extent& extent : plan.batch) plan.usual.batches *= usual(extent);
   if (!attrs.transposes_x) join_rows(plan, x);
   return plan;
 }

@@ -20,11 +20,22 @@ struct ProductLines {
   int width = 1;  // elements that can be copied as one
 };
 
+/// How large a product is, with a usual batch in place of what follows the
+/// batch: kernels are chosen by these, so that other batch sizes have the same.
+struct UsualSizes {
+  double batches = 1, rows = 1, columns = 1, depth = 1;
+
+  double num_multiplications() const {
+    return batches * rows * columns * depth;
+  }
+};
+
 /// z[batch, row, column] = sum of x[batch, row, d] y[batch, d, column].
 struct ProductPlan {
   Extents batch;
   Extent depth;
   ProductLines x, y;
+  UsualSizes usual;
 
   const Extent& rows() const { return x.count; }
   const Extent& columns() const { return y.count; }
@@ -41,7 +52,7 @@ struct ProductTile {
   std::int64_t num_tiles(const ProductPlan& plan) const;
 };
 
-/// Follows no extent that follows the batch.
+/// The tile that takes least time on a large card, as it is estimated.
 ProductTile choose_tile(const ProductPlan& plan, std::int64_t element_bytes);
 /// Blocks that share the depth of one tile.
 std::int64_t choose_splits(const ProductPlan& plan, const ProductTile& tile);
