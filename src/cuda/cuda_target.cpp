@@ -8,6 +8,12 @@
 #include "lowering/lowering.h"
 
 namespace traingraph::cuda {
+namespace {
+
+/// A grid has fewer than 2^31 blocks, of at least 1,024 elements.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+
+}  // namespace
 
 bool CudaTarget::computes(const Program& program, const Node& node) const {
   const auto has_kernel = [&](ValueId id) {
@@ -19,10 +25,22 @@ bool CudaTarget::computes(const Program& program, const Node& node) const {
          std::ranges::all_of(node.outputs, has_kernel);
 }
 
-std::string CudaTarget::reason_unsupported(const Program&,
+std::string CudaTarget::reason_unsupported(const Program& program,
                                            const Node& node) const {
-  if (node.op->is_host || kernel_of(node.op->kind).lower != nullptr) return {};
-  return "the CUDA device has no kernels for it yet";
+  if (node.op->is_host) return {};
+  if (kernel_of(node.op->kind).lower == nullptr) {
+    return "the CUDA device has no kernels for it yet";
+  }
+  const auto is_too_large = [&](ValueId id) {
+    return id != kNoValue && !program.value(id).is_opaque &&
+           program.shape(id).num_elements() > kMaxElements;
+  };
+  if (std::ranges::any_of(node.inputs, is_too_large) ||
+      std::ranges::any_of(node.outputs, is_too_large)) {
+    return "the CUDA device takes tensors of at most " +
+           std::to_string(kMaxElements) + " elements";
+  }
+  return {};
 }
 
 /// The unit's scratch memory gets the size that the algorithm needs.

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "formulas/update_steps.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -53,10 +54,12 @@ inline constexpr OpKernel convolution_2d = kMissing;
 inline constexpr OpKernel convolution_2d_input_gradient = kMissing;
 inline constexpr OpKernel convolution_2d_weights_gradient = kMissing;
 // pool
-inline constexpr OpKernel max_pool_2d = kMissing;
-inline constexpr OpKernel max_pool_2d_gradient = kMissing;
-inline constexpr OpKernel average_pool_2d = kMissing;
-inline constexpr OpKernel average_pool_2d_gradient = kMissing;
+inline constexpr OpKernel max_pool_2d{lower_max_pool_2d, kHalf};
+inline constexpr OpKernel max_pool_2d_gradient{lower_max_pool_2d_gradient,
+                                               kHalf};
+inline constexpr OpKernel average_pool_2d{lower_average_pool_2d, kHalf};
+inline constexpr OpKernel average_pool_2d_gradient{
+    lower_average_pool_2d_gradient, kHalf};
 // norm
 inline constexpr OpKernel batch_norm = kMissing;
 inline constexpr OpKernel batch_norm_gradient = kMissing;
@@ -90,8 +93,8 @@ inline constexpr OpKernel slice_gradient{lower_slice_gradient, kHalf};
 inline constexpr OpKernel pad{lower_pad, kHalf};
 inline constexpr OpKernel pad_gradient{lower_pad_gradient, kHalf};
 // upsample
-inline constexpr OpKernel upsample = kMissing;
-inline constexpr OpKernel upsample_gradient = kMissing;
+inline constexpr OpKernel upsample{lower_upsample, kHalf};
+inline constexpr OpKernel upsample_gradient{lower_upsample_gradient, kHalf};
 // gather
 inline constexpr OpKernel gather{lower_gather, kHalf};
 inline constexpr OpKernel scatter{lower_scatter, kHalf};
@@ -109,9 +112,10 @@ inline constexpr OpKernel ctc_loss_gradient = kMissing;
 inline constexpr OpKernel attention = kMissing;
 inline constexpr OpKernel attention_gradient = kMissing;
 // update; parameters are of any type, gradients of float32
-inline constexpr OpKernel sgd_update{lower_sgd_update, kHalf};
-inline constexpr OpKernel adam_update{lower_adam_update, kHalf};
-inline constexpr OpKernel rmsprop_update{lower_rmsprop_update, kHalf};
+#define UPDATE(Op, name, Step) \
+  inline constexpr OpKernel name{lower_##name, kHalf};
+TRAINGRAPH_UPDATES(UPDATE)
+#undef UPDATE
 inline constexpr OpKernel clip_scale{lower_clip_scale};
 inline constexpr OpKernel update_loss_scale{lower_update_loss_scale};
 inline constexpr OpKernel accumulate_gradient{lower_accumulate_gradient};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/kernels/portable_cuda.cuh"
+#include "formulas/loss_scale.h"
 #include "formulas/run_time_scalars.h"
 
 namespace traingraph {
@@ -74,25 +75,14 @@ inline __device__ void update_loss_scale(const uint64* squares, int count,
   for (int k = 0; k < count; ++k) {
     all_finite &= is_finite(*reinterpret_cast<const float*>(squares[k]));
   }
-  const float kMin = 5.9604644775390625e-8f, kMax = 16777216.0f;  // 2^-24, 2^24
   *scale = all_finite ? 1.0f : -1.0f;
-  if (!all_finite) {
-    state->factor = maximum(state->factor / 2, kMin);
-    state->growth_counter = 0;
-    ++state->skipped_steps;
-  } else if (++state->growth_counter >= interval) {
-    state->factor = minimum(state->factor * 2, kMax);
-    state->growth_counter = 0;
-  }
+  *state = next_loss_scale<float>(*state, all_finite, interval);
   *own = *given;
   // Adam's, for a step that counts only updates which were not left out.
   if ((beta1 == 0 && beta2 == 0) || state->skipped_steps == 0) return;
   const float left = given->time_step - state->skipped_steps;
-  const double step = left > 1 ? left : 1;
-  const double first = 1 - ::pow(static_cast<double>(beta1), step);
-  const double second = 1 - ::pow(static_cast<double>(beta2), step);
-  own->corrected_rate =
-      static_cast<float>(given->learning_rate * ::sqrt(second) / first);
+  own->corrected_rate = static_cast<float>(corrected_rate(
+      given->learning_rate, beta1, beta2, left > 1 ? left : 1));
 }
 
 }  // namespace cuda

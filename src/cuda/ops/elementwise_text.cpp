@@ -5,6 +5,8 @@
 
 #include "cuda/code/kernel_writer.h"
 #include "graph/op_def.h"
+#include "lowering/fusion_query.h"
+#include "lowering/fusion_search.h"
 #include "traingraph/error.h"
 
 namespace traingraph::cuda {
@@ -182,6 +184,20 @@ std::string activation_text(const ActivationAttrs& attrs) {
                                 .got = std::string(to_string(type))});
 }
 
+namespace {
+
+/// The slope at x, from x, or from the result there.
+std::string slope_text(const ActivationAttrs& attrs, const std::string& x,
+                       bool is_result) {
+  if (!is_result || !has_gradient_of_result(attrs)) {
+    return call(activation_text(attrs) + ".slope", {x});
+  }
+  return attrs.type == ActivationType::Tanh ? "(1 - " + x + " * " + x + ")"
+                                            : x + " * (1 - " + x + ")";
+}
+
+}  // namespace
+
 std::string elementwise_text(const UnitBuilder& unit,
                              const std::vector<std::string>& operands) {
   const Node& node = unit.node();
@@ -200,11 +216,9 @@ std::string elementwise_text(const UnitBuilder& unit,
           activation_text(std::get<ActivationAttrs>(node.attrs)) + ".value",
           {x[0]}));
     case OpKind::ActivationGradient:
-      return result(
-          x[0] + " * " +
-          call(
-              activation_text(std::get<ActivationAttrs>(node.attrs)) + ".slope",
-              {x[1]}));
+      return result(x[0] + " * " +
+                    slope_text(std::get<ActivationAttrs>(node.attrs), x[1],
+                               UnitBuilder(unit).fusion().reads_activated(1)));
     case OpKind::Unary: {
       const auto& attrs = std::get<ArithmeticAttrs>(node.attrs);
       return result(call(

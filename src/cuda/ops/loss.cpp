@@ -12,6 +12,9 @@ namespace {
 
 using Places = LossOperands::Places;
 
+/// Of a sample: every block may look through those of all samples.
+constexpr std::int64_t kFewNames = 16;
+
 void append(std::vector<Launch>& launches, std::vector<Launch> more) {
   for (Launch& launch : more) launches.push_back(std::move(launch));
 }
@@ -123,10 +126,9 @@ std::vector<Launch> cosine_losses(UnitBuilder& unit, const LossOperands& of,
   return reduction_launches(unit, reduction);
 }
 
-/// What the mean over named classes divides by, in scratch. -1: it is no such.
+/// What the mean over named classes divides by, in scratch.
 int divisor_scratch(UnitBuilder& unit, const LossOperands& of,
                     std::vector<Launch>& launches) {
-  if (!of.counts_names()) return -1;
   const int divisor = unit.scratch(sizeof(float));
   Reduction reduction{
       .headers = {"loss.cuh"},
@@ -150,24 +152,49 @@ int divisor_scratch(UnitBuilder& unit, const LossOperands& of,
   return divisor;
 }
 
-/// What the slope of loss i is multiplied with.
+/// Writes the same where every block counts the names, which are few.
+void write_divisor(const LossOperands& of, KernelWriter& kernel,
+                   const Walk& walk, unsigned threads) {
+  const std::string block = team_text(static_cast<int>(threads));
+  kernel.body("  PreciseSum named = Sum::neutral();\n  for (Index i = " +
+              block + "::lane(); i < " + text_of(kernel, walk.count()) +
+              "; i += " + block + "::kSize) {\n");
+  const Places at = walk.write_offsets(kernel, "i");
+  kernel.body("    named = Sum::merge(named, Sum::of(" +
+              of.weight_of_name(kernel, at) +
+              "));\n  }\n  const float divisor = " + block +
+              "::all<Sum>(named).value();\n");
+}
+
+/// What the slope of loss i is multiplied with; `divisor`: an expression.
 std::string gradient_scale(const LossOperands& of, KernelWriter& kernel,
-                           const Places& at, int gradient, int divisor) {
+                           const Places& at, int gradient,
+                           const std::string& divisor) {
   const std::string dy = kernel.pointer(gradient, DataType::Float32) +
                          (of.is_reduced() ? "[0]" : "[i]");
   const std::string scale =
-      divisor < 0
+      divisor.empty()
           ? of.scale(kernel)
-          : "inverse_or_0(" + kernel.pointer(divisor, DataType::Float32) +
-                "[0]) * " + literal(of.attrs().weight);
+          : "inverse_or_0(" + divisor + ") * " + literal(of.attrs().weight);
   return scale + " * " + dy + " * " + of.weight(kernel, at);
 }
 
-Launch class_gradient(const LossOperands& of, int gradient, int divisor,
-                      int dx) {
+std::vector<Launch> class_gradient(UnitBuilder& unit, const LossOperands& of,
+                                   int gradient, int dx) {
   const int threads = class_threads(of);
   const Walk walk(of.loss_sizes(), of.loss_strides());
+  const bool has_few_names =
+      threads == 1 && fixed_part(of.loss_sizes()) <= kFewNames;
+  std::vector<Launch> launches;
   KernelWriter kernel("loss.cuh");
+  std::string divisor;
+  if (of.counts_names() && has_few_names) {
+    write_divisor(of, kernel, walk, team_block(threads));
+    divisor = "divisor";
+  } else if (of.counts_names()) {
+    const int sum = divisor_scratch(unit, of, launches);
+    divisor = kernel.pointer(sum, DataType::Float32) + "[0]";
+  }
   const std::string team = team_text(threads);
   kernel.body("  " + team + "::each(" + text_of(kernel, walk.count()) +
               ", [&](Index i) {\n");
@@ -179,8 +206,9 @@ Launch class_gradient(const LossOperands& of, int gradient, int divisor,
       text_of(kernel, of.classes()) + ", " +
       text_of(kernel, of.strides()[0][1]) + ", " + of.class_labels(kernel, at) +
       ", " + gradient_scale(of, kernel, at, gradient, divisor) + ");\n  });\n");
-  return std::move(kernel).launch(team_blocks(walk.count().value, threads),
-                                  team_block(threads));
+  launches.push_back(std::move(kernel).launch(
+      team_blocks(walk.count().value, threads), team_block(threads)));
+  return launches;
 }
 
 Launch element_gradient(const LossOperands& of, int gradient, int dx) {
@@ -197,7 +225,7 @@ Launch element_gradient(const LossOperands& of, int gradient, int dx) {
   const Places at = walk.write_offsets(kernel, "element");
   kernel.body("    const Index i = " + at.back() +
               ";\n    const float scale = " +
-              gradient_scale(of, kernel, at, gradient, -1) + ";\n");
+              gradient_scale(of, kernel, at, gradient, {}) + ";\n");
   const std::string label = of.label(kernel, at);
   kernel.body("    return " +
               (is_cosine ? "-scale * " + label
@@ -241,14 +269,10 @@ void lower_loss_gradient(UnitBuilder& unit) {
   const int gradient = unit.read(0);
   const LossOperands of(unit, /*first=*/1);
   const int dx = unit.write(0);
-  std::vector<Launch> launches;
   if (of.has_classes()) {
-    const int divisor = divisor_scratch(unit, of, launches);
-    launches.push_back(class_gradient(of, gradient, divisor, dx));
-  } else {
-    launches.push_back(element_gradient(of, gradient, dx));
+    return emit(unit, class_gradient(unit, of, gradient, dx));
   }
-  emit(unit, std::move(launches));
+  emit(unit, {element_gradient(of, gradient, dx)});
 }
 
 }  // namespace traingraph::cuda

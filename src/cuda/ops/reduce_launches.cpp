@@ -24,13 +24,6 @@ constexpr std::int64_t kMaxChunks = 512;
 /// Blocks that keep a card busy.
 constexpr std::int64_t kEnoughBlocks = 132;
 
-/// The product of what does not follow the batch.
-std::int64_t fixed_part(const Extents& sizes) {
-  std::int64_t all = 1;
-  for (const Extent& size : sizes) all *= size.varies ? 1 : size.value;
-  return all;
-}
-
 bool varies(const Extents& sizes) { return product(sizes).varies; }
 
 /// How a reduction is launched.
@@ -131,6 +124,12 @@ Launch merge_launch(const Reduction& of, const ReduceForm& form, int partials) {
 }
 
 }  // namespace
+
+std::int64_t fixed_part(const Extents& sizes) {
+  std::int64_t all = 1;
+  for (const Extent& size : sizes) all *= size.varies ? 1 : size.value;
+  return all;
+}
 
 int team_threads(const Extent& length) {
   return length.varies || length.value > kLongestOfWarp ? kBlockThreads

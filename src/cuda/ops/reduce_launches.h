@@ -12,6 +12,9 @@
 
 namespace traingraph::cuda {
 
+/// The product of what does not follow the batch.
+std::int64_t fixed_part(const Extents& sizes);
+
 /// Threads of a Team (kernels/team.cuh) for rows of this length.
 int team_threads(const Extent& length);
 /// The same that takes one thread where rows are too short for a warp.

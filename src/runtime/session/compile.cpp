@@ -185,7 +185,7 @@ CompilerOptions compiler_options(const CompileOptions& options) {
           .collectives = collective_options(options.data_parallel)};
 }
 
-/// A compile that fails leaves the graph uncompiled, whatever it was before.
+/// A compile that fails leaves the graph uncompiled.
 void forget_compilation(Session& session) {
   session.link.leave();
   session.executor.forget();
@@ -272,8 +272,7 @@ void Session::place_layers() const {
 
 namespace {
 
-/// Calls `compile_for` with the device; any device is the CPU, too, where the
-/// GPU lacks what the graph needs.
+/// Any device is the CPU, too, where the GPU lacks what the graph needs.
 template <class CompileFor>
 void compile_on(const Device& device, const CompileFor& compile_for) {
   const bool may_be_cpu = device.type() == DeviceType::Any &&

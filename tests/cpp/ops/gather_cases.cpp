@@ -114,6 +114,9 @@ void add_gather_cases(OpCases& cases, Random& random) {
   }
   add_embeddings(cases, {3, 1}, {1}, {});
   add_embeddings(cases, {40, 64}, {50}, {});
+  // Many sources for few rows.
+  add_embeddings(cases, {5, 3}, {300}, {.scales_gradient_by_frequency = true});
+  add_along(cases, {6, 2}, 0, 300);
 }
 
 }  // namespace traingraph::testing

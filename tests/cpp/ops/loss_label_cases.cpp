@@ -146,7 +146,8 @@ void add_loss_label_cases(OpCases& cases, Random& random) {
       add_shares(cases, type, shape);
     }
     const Shape large{64, 3, 11, 13}, table{257, 10};
-    for (const Shape& shape : {large, table}) {
+    const Shape wide{5, 40}, widest{3, 1100};
+    for (const Shape& shape : {large, table, wide, widest}) {
       add(cases, {.type = type},
           {{shape, prediction_of(type)},
            {without_classes(shape), names(shape[1], kIgnored),

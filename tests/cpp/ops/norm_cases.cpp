@@ -118,6 +118,7 @@ void add_softmaxes(OpCases& cases, Random& random) {
   // More columns than one block.
   for (int axis = 0; axis < 3; ++axis) add_softmax(cases, {3, 4, 70}, axis);
   add_softmax(cases, {2, 1000}, 1);
+  add_softmax(cases, {2, 1100}, 1);
   for (int i = 0; i < 6; ++i) {
     const int rank = 1 + i % 5;
     add_softmax(cases, random_shape(random, rank, 6),

@@ -94,6 +94,9 @@ void add_reductions(OpCases& cases, Random& random) {
                     domain_of(type),
                     is_logical(type) ? DataType::Boolean : DataType::Float32}}};
     cases.push_back(large);
+    if (type == ReductionType::Sum || type == ReductionType::Max) {
+      add(cases, type, {9000, 3}, {0});  // few columns of many rows
+    }
   }
   for (DataType type : {DataType::Int32, DataType::Int64, DataType::Boolean}) {
     cases.push_back({.op = OpKind::Reduce,

@@ -8,7 +8,8 @@ void add_cumulative_sum_cases(OpCases& cases, Random&) {
   for (bool is_exclusive : {false, true}) {
     for (bool reverse : {false, true}) {
       for (const Shape& shape :
-           {Shape{1}, Shape{7}, Shape{3, 5}, Shape{2, 1, 3}, Shape{2, 9, 70}}) {
+           {Shape{1}, Shape{7}, Shape{3, 5}, Shape{2, 1, 3}, Shape{2, 9, 70},
+            Shape{2, 700}}) {
         for (int axis = 0; axis < shape.rank(); ++axis) {
           const CumulativeSumAttrs attrs{axis, is_exclusive, reverse};
           cases.push_back({.op = OpKind::CumulativeSum,

@@ -2,6 +2,7 @@
 #include "nvrtc/text.h"
 
 #include <cctype>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 
@@ -12,6 +13,28 @@ constexpr std::string_view kInclude = "#include \"";
 constexpr std::string_view kOnce = "#pragma once";
 constexpr std::string_view kKernel = "extern \"C\" __global__ void";
 constexpr std::string_view kBounds = "__launch_bounds__(";
+
+/// A line of a header that is another one, as tools/cuda_mutants.py asks:
+/// TRAINGRAPH_CUDA_EMULATOR_MUTANT is HEADER:LINE=TEXT.
+class Mutant {
+ public:
+  Mutant() {
+    const char* variable = std::getenv("TRAINGRAPH_CUDA_EMULATOR_MUTANT");
+    if (variable == nullptr) return;
+    const std::string_view all = variable;
+    const std::size_t equals = all.find('=');
+    place_ = all.substr(0, equals);
+    if (equals != all.npos) text_ = all.substr(equals + 1);
+  }
+  std::string_view applied_to(std::string_view line, const std::string& header,
+                              int number) const {
+    if (place_.empty()) return line;
+    return header + ":" + std::to_string(number) == place_ ? text_ : line;
+  }
+
+ private:
+  std::string place_, text_;
+};
 
 class Flattener {
  public:
@@ -24,7 +47,9 @@ class Flattener {
       const std::string_view current = text.substr(0, end);
       text.remove_prefix(end == text.npos ? text.size() : end + 1);
       if (!current.starts_with(kInclude)) {
-        if (!current.starts_with(kOnce)) all_ += current;
+        if (!current.starts_with(kOnce)) {
+          all_ += mutant_.applied_to(current, name, line);
+        }
         all_ += '\n';
         continue;
       }
@@ -51,6 +76,7 @@ class Flattener {
   }
 
   const Headers& headers_;
+  const Mutant mutant_;
   std::set<std::string> added_;
   std::string all_;
 };
