@@ -67,7 +67,8 @@ def traingraph_steps(workload: Workload, precision: str, device: str) -> Steps:
     training = with_traingraph.build(workload)
     training.compile(device=device, precision=precision.replace("-", "_"))
     batches = with_traingraph.data_of(workload)
-    training.bind_and_write_data(*next(batches))
+    inputs, labels = next(batches)
+    training.bind_and_write_data({**inputs, **labels})
     in_flight = []
 
     def queue() -> None:

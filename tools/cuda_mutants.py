@@ -87,8 +87,8 @@ def run(build: Path, filter_: str, variables: dict[str, str]) -> str:
             return "it does not end"
     if result.returncode == 0:
         return ""
-    failed = re.findall(r"\[  FAILED  \] (\S+)", result.stdout)
-    begun = re.findall(r"\[ RUN      \] (\S+)", result.stdout)
+    failed: list[str] = re.findall(r"\[  FAILED  \] ([\w/.]+)", result.stdout)
+    begun: list[str] = re.findall(r"\[ RUN      \] (\S+)", result.stdout)
     return (failed or begun or [f"exit status {result.returncode}"])[-1]
 
 

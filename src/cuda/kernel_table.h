@@ -100,7 +100,7 @@ inline constexpr OpKernel gather{lower_gather, kHalf};
 inline constexpr OpKernel scatter{lower_scatter, kHalf};
 inline constexpr OpKernel scatter_gradient{lower_scatter_gradient, kHalf};
 inline constexpr OpKernel embedding{lower_embedding, kHalf};
-inline constexpr OpKernel embedding_gradient{lower_embedding_gradient, kHalf};
+inline constexpr OpKernel embedding_gradient{lower_embedding_gradient};
 // loss
 inline constexpr OpKernel loss{lower_loss};
 inline constexpr OpKernel loss_gradient{lower_loss_gradient};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/ops/matmul_library.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/checked.h"
@@ -14,6 +15,9 @@ constexpr double kMaxOwn = 1 << 24;
 /// Where a batch is much larger than usual, it is worth that smaller ones may
 /// have kernels that are not compiled yet.
 constexpr double kMuchLarger = 4;
+
+/// It has no algorithms for more rows, columns, or sums of more.
+constexpr std::int64_t kMaxLength = (std::int64_t{1} << 31) - 1;
 
 double num_multiplications(const ProductPlan& plan) {
   return static_cast<double>(plan.count().value) *
@@ -52,8 +56,10 @@ Launch end_launch(const ProductEnd& end, const ProductPlan& plan, int stored,
 bool is_library_product(const ProductPlan& plan) {
   const bool is_large = plan.usual.num_multiplications() > kMaxOwn ||
                         num_multiplications(plan) > kMuchLarger * kMaxOwn;
-  return is_large && walk_of(plan).sizes().size() <= 1 &&
-         has_library_products();
+  const std::int64_t longest =
+      std::max({plan.rows().value, plan.columns().value, plan.depth.value});
+  return is_large && longest <= kMaxLength &&
+         walk_of(plan).sizes().size() <= 1 && has_library_products();
 }
 
 void lower_library_product(ProductEnd& end, const ProductPlan& plan) {
