@@ -11,8 +11,8 @@ namespace traingraph {
 namespace cuda {
 
 /// A team has an output, or a chunk of it: neighbours along r are neighbours in
-/// memory.
-template <class Team, class R, class Elements, class Store>
+/// memory. Elements that are costly by themselves are read one by one.
+template <class Team, class R, bool kIsCostly, class Elements, class Store>
 inline __device__ void reduce_rows(Index outputs, Index count, Index chunks,
                                    Elements elements, Store store) {
   for (Index task = Team::index(); task < outputs * chunks;
@@ -21,7 +21,8 @@ inline __device__ void reduce_rows(Index outputs, Index count, Index chunks,
     const auto element = elements(task / chunks);
     const Index last = count * (chunk + 1) / chunks;
     typename R::Total total = R::neutral();
-#pragma unroll 4
+    constexpr int kTogether = kIsCostly ? 1 : 4;
+#pragma unroll kTogether
     for (Index r = count * chunk / chunks + Team::lane(); r < last;
          r += Team::kSize) {
       total = R::merge(total, element(r));

@@ -46,6 +46,7 @@ std::vector<Launch> reduced_losses(
       .sizes = of.loss_sizes(),
       .is_reduced = std::vector<bool>(of.sizes().size(), true),
       .strides = strides,
+      .is_costly = of.has_classes(),
       .element =
           [&](KernelWriter& kernel, const Places& at, const std::string&) {
             return reducer + "::of(" + loss(kernel, at) +

@@ -76,9 +76,12 @@ Launch reduce_launch(const Reduction& of, const ReduceForm& form, Store store) {
   kernel.body(form.is_by_columns
                   ? "  reduce_columns<" + std::to_string(kColumnRows) + ", "
                   : "  reduce_rows<" + team_text(form.threads) + ", ");
-  kernel.body(of.reducer + ">(" + text_of(kernel, outputs) + ", " +
-              text_of(kernel, count) + ", " + text_of(kernel, form.chunks) +
-              ", [&](Index o) {\n");
+  kernel.body(of.reducer +
+              (form.is_by_columns ? ">("
+               : of.is_costly     ? ", true>("
+                                  : ", false>(") +
+              text_of(kernel, outputs) + ", " + text_of(kernel, count) + ", " +
+              text_of(kernel, form.chunks) + ", [&](Index o) {\n");
   std::vector<std::string> at =
       Walk(form.kept, form.kept_strides).write_offsets(kernel, "o");
   kernel.body("    return [=](Index r) {\n");
@@ -112,8 +115,8 @@ Launch merge_launch(const Reduction& of, const ReduceForm& form, int partials) {
   const std::string from = "reinterpret_cast<const " + total + "*>(" +
                            kernel.pointer(partials, of.total) + ")";
   const std::string chunks = text_of(kernel, form.chunks);
-  kernel.body("  reduce_rows<" + team_text(threads) + ", " + of.reducer + ">(" +
-              text_of(kernel, outputs) + ", " + chunks +
+  kernel.body("  reduce_rows<" + team_text(threads) + ", " + of.reducer +
+              ", false>(" + text_of(kernel, outputs) + ", " + chunks +
               ", 1, [&](Index o) {\n    return [=](Index r) { return " + from +
               "[o * " + chunks + " + r]; };\n  }, [&](Index o, " + total +
               " total) {\n");

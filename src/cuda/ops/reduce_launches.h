@@ -32,6 +32,8 @@ struct Reduction {
   Extents sizes;
   std::vector<bool> is_reduced;  // by axis
   std::vector<Extents> strides;  // of the operands
+  /// Are there loops in an element's text?
+  bool is_costly = false;
   /// Writes lines; returns the total of one element, from where the operands
   /// have it and its number (text_of `r`) among those of its output.
   std::function<std::string(KernelWriter&, const std::vector<std::string>& at,
