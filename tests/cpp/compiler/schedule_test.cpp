@@ -11,7 +11,7 @@ namespace {
 
 /// A lowered program whose storage is named by letters. Upper case is
 /// persistent, lower case is a result.
-class Lowered {
+class NamedUnits {
  public:
   StorageId storage(char name, std::size_t bytes = 64) {
     const bool is_persistent = name >= 'A' && name <= 'Z';
@@ -48,7 +48,7 @@ constexpr auto kGradient = Phase::Gradient;
 constexpr auto kUpdate = Phase::Update;
 
 /// x -> (v) -> h -> (w) -> y; gradients of w, h, v; updates of v and w.
-struct TwoMatrices : Lowered {
+struct TwoMatrices : NamedUnits {
   TwoMatrices() {
     forward_v = unit(kForward, {x, v}, {h});
     forward_w = unit(kForward, {h, w}, {y});
@@ -66,7 +66,7 @@ struct TwoMatrices : Lowered {
 };
 
 TEST(Schedule, PhasesAreInProgramOrder) {
-  Lowered l;
+  NamedUnits l;
   const StorageId a = l.storage('A');
   const UnitId u = l.unit(kUpdate, {a}, {a}), f = l.unit(kForward, {a}, {}),
                g = l.unit(kGradient, {a}, {}), f2 = l.unit(kForward, {a}, {});
@@ -83,7 +83,7 @@ TEST(Schedule, UpdatesFollowTheLastReaderOfTheirParameter) {
 }
 
 TEST(Schedule, AChainOfUpdateUnitsFollowsAtOnce) {
-  Lowered l;
+  NamedUnits l;
   const StorageId p = l.storage('P'), g = l.storage('g'), n = l.storage('n'),
                   s = l.storage('s'), q = l.storage('Q'), k = l.storage('k');
   const UnitId gp = l.unit(kGradient, {p}, {g});
@@ -97,7 +97,7 @@ TEST(Schedule, AChainOfUpdateUnitsFollowsAtOnce) {
 }
 
 TEST(Schedule, AGlobalNormHoldsAllUpdatesBack) {
-  Lowered l;
+  NamedUnits l;
   const StorageId p = l.storage('P'), g = l.storage('g'), n = l.storage('n'),
                   m = l.storage('m'), s = l.storage('s'), q = l.storage('Q'),
                   k = l.storage('k');
@@ -112,7 +112,7 @@ TEST(Schedule, AGlobalNormHoldsAllUpdatesBack) {
 }
 
 TEST(Schedule, AnUpdateThatNeedsNothingOfTheStepStillRuns) {
-  Lowered l;
+  NamedUnits l;
   const StorageId p = l.storage('P'), g = l.storage('G'), x = l.storage('x');
   const UnitId update = l.unit(kUpdate, {p, g}, {p});
   const UnitId f = l.unit(kForward, {g}, {x});
@@ -147,7 +147,7 @@ TEST(PlanTest, AStepLetsGradientsDieEarly) {
 }
 
 TEST(PlanTest, TheGradientBlockIsContiguousAndInOrder) {
-  Lowered l;
+  NamedUnits l;
   const StorageId p = l.storage('P'), a = l.storage('a', 100),
                   b = l.storage('b', 64), c = l.storage('c', 4),
                   x = l.storage('x');
@@ -170,7 +170,7 @@ TEST(PlanTest, TheGradientBlockIsContiguousAndInOrder) {
 }
 
 TEST(PlanTest, ReadableValuesOutliveTheRun) {
-  Lowered l;
+  NamedUnits l;
   const StorageId x = l.storage('X'), a = l.storage('a'), b = l.storage('b'),
                   c = l.storage('c');
   l.unit(kForward, {x}, {a});
@@ -188,7 +188,7 @@ TEST(PlanTest, ReadableValuesOutliveTheRun) {
 }
 
 TEST(PlanTest, AResultTakesOverAnInputThatDies) {
-  Lowered l;
+  NamedUnits l;
   const StorageId x = l.storage('X'), a = l.storage('a'), b = l.storage('b'),
                   c = l.storage('c');
   l.unit(kForward, {x}, {a});
@@ -202,7 +202,7 @@ TEST(PlanTest, AResultTakesOverAnInputThatDies) {
 }
 
 TEST(PlanTest, NothingWritesOverWhatIsStillRead) {
-  Lowered l;
+  NamedUnits l;
   const StorageId x = l.storage('X'), a = l.storage('a'), b = l.storage('b'),
                   c = l.storage('c'), wide = l.storage('w', 128);
   l.unit(kForward, {x}, {a});
@@ -217,7 +217,7 @@ TEST(PlanTest, NothingWritesOverWhatIsStillRead) {
 }
 
 TEST(PlanTest, TwoResultsDoNotTakeOverTheSameInput) {
-  Lowered l;
+  NamedUnits l;
   const StorageId x = l.storage('X'), a = l.storage('a'), b = l.storage('b'),
                   c = l.storage('c'), d = l.storage('d');
   l.unit(kForward, {x}, {a});
@@ -228,7 +228,7 @@ TEST(PlanTest, TwoResultsDoNotTakeOverTheSameInput) {
 }
 
 TEST(PlanTest, PinnedBuffersAreNotTakenOver) {
-  Lowered l;
+  NamedUnits l;
   const StorageId x = l.storage('X'), a = l.storage('a'), b = l.storage('b');
   l.unit(kForward, {x}, {a});
   l.unit(kForward, {a}, {b}, {{b, a}});
@@ -239,7 +239,7 @@ TEST(PlanTest, PinnedBuffersAreNotTakenOver) {
 }
 
 TEST(PlanTest, FreedRangesAreTheOnesThatDied) {
-  Lowered l;
+  NamedUnits l;
   const StorageId x = l.storage('X'), a = l.storage('a', 64),
                   b = l.storage('b', 192), c = l.storage('c', 4);
   l.unit(kForward, {x}, {a});
@@ -255,7 +255,7 @@ TEST(PlanTest, FreedRangesAreTheOnesThatDied) {
 }
 
 TEST(PlanTest, ScratchLivesForOneUnit) {
-  Lowered l;
+  NamedUnits l;
   const StorageId x = l.storage('X'), a = l.storage('a'), s = l.storage('s'),
                   b = l.storage('b');
   l.unit(kForward, {x}, {a});
