@@ -62,8 +62,7 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
   is_fused_.assign(program.nodes().size(), false);
   readers_ = find_readers(program);
-  FusionSearch search(program, readers_, is_kept_,
-                      options.separates_updates);
+  FusionSearch search(program, readers_, is_kept_, options.separates_updates);
   fusions_ = options.fuses ? policy.find_fusions(std::move(search))
                            : std::move(search).take();
   if (options.fuses) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Gradients of the weights of depthwise convolutions, where a channel is a lane.
-// oneDNN 3.2 has such code for filters of three columns; for others it multiplies
-// matrices of one row, which takes 25 times as long.
+// Gradients of the weights of depthwise convolutions, where a channel is a
+// lane. oneDNN 3.2 has such code for filters of three columns; for others it
+// multiplies matrices of one row, which takes 25 times as long.
 #pragma once
 
 #include "cpu/lowering.h"

@@ -81,8 +81,8 @@ inline __device__ void update_loss_scale(const uint64* squares, int count,
   // Adam's, for a step that counts only updates which were not left out.
   if ((beta1 == 0 && beta2 == 0) || state->skipped_steps == 0) return;
   const float left = given->time_step - state->skipped_steps;
-  own->corrected_rate = static_cast<float>(corrected_rate(
-      given->learning_rate, beta1, beta2, left > 1 ? left : 1));
+  own->corrected_rate = static_cast<float>(
+      corrected_rate(given->learning_rate, beta1, beta2, left > 1 ? left : 1));
 }
 
 }  // namespace cuda

@@ -22,8 +22,7 @@ constexpr std::size_t kMaxSupplyBytes = 16384;
 
 std::string deliver_text(std::size_t bytes) {
   const std::string size = std::to_string(bytes);
-  return "struct alignas(16) Letter" + size + " { unsigned char bytes[" +
-         size +
+  return "struct alignas(16) Letter" + size + " { unsigned char bytes[" + size +
          "]; };\n"
          "extern \"C\" __global__ void __launch_bounds__(256) KERNEL(const "
          "__grid_constant__ Letter" +
