@@ -78,7 +78,7 @@ cpp-test: build/.cpp_tested
 
 CPP_SOURCES := CMakeLists.txt CMakePresets.json \
   $(shell find cmake examples/c examples/cpp include metal src tests/c tests/cpp \
-    tests/data tests/emulator tests/fake_mpi tests/fuzz tests/metal_probes -type f)
+    tests/cuda tests/cuda_emulator tests/data tests/emulator tests/fake_mpi tests/fuzz tests/metal_probes -type f)
 
 build/.cpp_tested: $(VENV)/.test tests/CMakeLists.txt tests/package/check_relocation.py \
   $(CPP_SOURCES)

@@ -64,7 +64,7 @@ file(GLOB_RECURSE apple_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/tests/metal_probes/*.mm")
 set(apple_sources ${apple_sources} ${typecheck_sources} ${cblas_sources})
 list(FILTER apple_sources EXCLUDE REGEX
-  "/tests/cpp/(emulator|metal)/|/metal_probes/tests/|/src/cpu/onednn/|/gnu_openmp|/metal/no_metal")
+  "/tests/cpp/(emulator|metal|cuda)/|/metal_probes/tests/|/src/cuda/|/src/cpu/onednn/|/gnu_openmp|/metal/no_metal")
 
 set(common_flags -std=c++20 -fsyntax-only -Wall -Wextra -Werror
   # Tests are told where their data is.

@@ -122,7 +122,9 @@ Gpus& gpus() {
 std::string unavailable_gpu_reason() {
   const std::string reason = metal::unavailable_reason();
 #if defined(__linux__)
-  if (!reason.empty()) return cuda::unavailable_reason();
+  if (!reason.empty() && !cuda::is_turned_off()) {
+    return cuda::unavailable_reason();
+  }
 #endif
   return reason;
 }

@@ -974,12 +974,17 @@ class Device:
             False
         """
     @staticmethod
-    def gpu() -> Device:
+    def gpu(index: int = 0) -> Device:
         """
-        The GPU.
+        The GPU, or one of several.
+
+        Args:
+            index: its number among gpu_devices; compile("gpu:1") is the same
+                as compile(tg.Device.gpu(1)).
 
         Raises:
             DeviceError: there is none.
+            InvalidArgument: there are not as many.
 
         Example:
             >>> is_there = not tg.Device.reason_unavailable("gpu")

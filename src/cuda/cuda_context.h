@@ -13,6 +13,8 @@ namespace traingraph::cuda {
 /// The cards that can be used, by name; those of one name are numbered. Asks
 /// the driver once.
 const std::vector<std::string>& card_names();
+/// Does the environment leave the device out?
+bool is_turned_off();
 /// Why there are none; empty when there is one.
 std::string unavailable_reason();
 /// A device with a stream and threads of its own on card `index` of

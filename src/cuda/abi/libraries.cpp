@@ -10,6 +10,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,7 @@ void add_wheel_folders(std::vector<std::string>& folders) {
 void* open_first(std::span<const char* const> names, std::string& reason) {
   std::vector<std::string> folders;
   add_chosen_folders(folders);
-  if (folders == std::vector<std::string>{"off/"}) {
+  if (is_turned_off()) {
     reason = std::string(kPathVariable) + " is \"off\"";
     return nullptr;
   }
@@ -150,6 +151,11 @@ Library<CublasLt> load_cublaslt() {
 }
 
 }  // namespace
+
+bool is_turned_off() {
+  const char* const chosen = std::getenv(kPathVariable);
+  return chosen != nullptr && std::string_view(chosen) == "off";
+}
 
 const Library<Driver>& driver_library() {
   static const auto* library = new Library<Driver>(load_driver());

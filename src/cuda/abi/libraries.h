@@ -20,6 +20,8 @@ struct Library {
   std::string reason;
 };
 
+/// Does TRAINGRAPH_CUDA_PATH say "off"?
+bool is_turned_off();
 /// Loaded by the first call; the same from then on.
 const Library<Driver>& driver_library();
 /// Tried anew by each call until it is there.
