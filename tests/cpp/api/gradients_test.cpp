@@ -189,7 +189,9 @@ TEST(Gradients, DebuggedLayersAreReadable) {
   const Floats before = host(plain.a->biases());
   t.execute(net.inputs, net.labels);
   r.execute(plain.inputs, plain.labels);
-  EXPECT_EQ(read(net.a->weights()), read(plain.a->weights()));
+  // Fused, the gradient of tanh follows from its result, and may round
+  // otherwise.
+  expect_near(read(net.a->weights()), read(plain.a->weights()));
   const Tensor result = net.graph.result_tensors(*net.a).at(0);
   result.synchronize_data();
   EXPECT_TRUE(result.has_valid_numerics());
