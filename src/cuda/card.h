@@ -20,7 +20,6 @@ struct CardLimits {
   std::size_t memory_bytes = 0;
 
   bool has_programmatic_launch() const { return capability >= 90; }
-  bool multiplies_bfloat16() const { return capability >= 80; }
 };
 
 class Card {

@@ -86,67 +86,79 @@ bool find(void* handle, const char* symbol, Function& function,
   return function != nullptr;
 }
 
-Library<Driver> load_driver() {
-  static Driver functions;
-  constexpr std::array kNames = {"libcuda.so.1"};
-  Library<Driver> library;
-  void* handle = open_first(kNames, library.reason);
+/// Says how to get what a wheel of NVIDIA's has.
+template <class Functions>
+Library<Functions> with_install(Library<Functions> library) {
+  if (library.functions == nullptr)
+    library.reason += ": " + std::string(kInstall);
+  return library;
+}
+
+/// Finds all functions in the first of `names` that is there. `missing` says
+/// what it is that is not installed.
+template <class Functions, class FindAll>
+Library<Functions> load(std::span<const char* const> names,
+                        const std::string& missing, const FindAll& find_all) {
+  static Functions functions;
+  Library<Functions> library;
+  void* const handle = open_first(names, library.reason);
   if (handle == nullptr) {
-    library.reason =
-        "the NVIDIA driver is not installed (" + library.reason + ")";
-    return library;
-  }
-  bool is_whole = true;
-#define FUNCTION(member, symbol, parameters) \
-  is_whole &= find(handle, #symbol, functions.member, library.reason);
-  TRAINGRAPH_CUDA_DRIVER(FUNCTION)
-#undef FUNCTION
-  if (is_whole) {
+    library.reason = missing + " is not installed (" + library.reason + ")";
+  } else if (find_all(handle, functions, library.reason)) {
     library.functions = &functions;
-  } else {
-    library.reason = "the NVIDIA driver is too old: " + library.reason +
-                     "; install release 560 or a newer one";
   }
   return library;
+}
+
+#define FUNCTION(member, symbol, parameters) \
+  is_whole &= find(handle, #symbol, functions.member, reason);
+
+Library<Driver> load_driver() {
+  constexpr std::array kNames = {"libcuda.so.1"};
+  return load<Driver>(kNames, "the NVIDIA driver",
+                      [](void* handle, Driver& functions, std::string& reason) {
+                        bool is_whole = true;
+                        TRAINGRAPH_CUDA_DRIVER(FUNCTION)
+                        if (!is_whole) {
+                          reason = "the NVIDIA driver is too old: " + reason +
+                                   "; install release 560 or a newer one";
+                        }
+                        return is_whole;
+                      });
 }
 
 Library<Nvrtc> load_nvrtc() {
-  static Nvrtc functions;
   constexpr std::array kNames = {"libnvrtc.so.13", "libnvrtc.so.12"};
-  Library<Nvrtc> library;
-  void* handle = open_first(kNames, library.reason);
-  if (handle == nullptr) {
-    library.reason = "NVRTC, the compiler of kernels, is not installed (" +
-                     library.reason + "): " + kInstall;
-    return library;
-  }
-  bool is_whole = true;
-#define FUNCTION(member, symbol, parameters) \
-  is_whole &= find(handle, #symbol, functions.member, library.reason);
-  TRAINGRAPH_CUDA_NVRTC(FUNCTION)
-#undef FUNCTION
-  if (is_whole) library.functions = &functions;
-  return library;
+  auto library =
+      load<Nvrtc>(kNames, "NVRTC, the compiler of kernels,",
+                  [](void* handle, Nvrtc& functions, std::string& reason) {
+                    bool is_whole = true;
+                    TRAINGRAPH_CUDA_NVRTC(FUNCTION)
+                    return is_whole;
+                  });
+  return with_install(std::move(library));
 }
 
 Library<CublasLt> load_cublaslt() {
-  static CublasLt functions;
   constexpr std::array kNames = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  Library<CublasLt> library;
-  void* handle = open_first(kNames, library.reason);
-  if (handle == nullptr) {
-    library.reason =
-        "cuBLASLt, which has large matrix products, is not "
-        "installed (" +
-        library.reason + "): " + kInstall;
-    return library;
-  }
-  bool is_whole = true;
-#define FUNCTION(member, symbol, parameters) \
-  is_whole &= find(handle, #symbol, functions.member, library.reason);
-  TRAINGRAPH_CUDA_CUBLASLT(FUNCTION)
+  auto library = load<CublasLt>(
+      kNames, "cuBLASLt, which has large matrix products,",
+      [](void* handle, CublasLt& functions, std::string& reason) {
+        bool is_whole = true;
+        TRAINGRAPH_CUDA_CUBLASLT(FUNCTION)
+        return is_whole;
+      });
+  return with_install(std::move(library));
+}
 #undef FUNCTION
-  if (is_whole) library.functions = &functions;
+
+/// Tried anew by each call until it is there.
+template <class Functions, Library<Functions> (*load_it)()>
+Library<Functions> loaded_once() {
+  static std::mutex mutex;
+  static Library<Functions> library;
+  std::scoped_lock lock(mutex);
+  if (library.functions == nullptr) library = load_it();
   return library;
 }
 
@@ -162,20 +174,10 @@ const Library<Driver>& driver_library() {
   return *library;
 }
 
-Library<Nvrtc> nvrtc_library() {
-  static std::mutex mutex;
-  static Library<Nvrtc> library;
-  std::scoped_lock lock(mutex);
-  if (library.functions == nullptr) library = load_nvrtc();
-  return library;
-}
+Library<Nvrtc> nvrtc_library() { return loaded_once<Nvrtc, load_nvrtc>(); }
 
 Library<CublasLt> cublaslt_library() {
-  static std::mutex mutex;
-  static Library<CublasLt> library;
-  std::scoped_lock lock(mutex);
-  if (library.functions == nullptr) library = load_cublaslt();
-  return library;
+  return loaded_once<CublasLt, load_cublaslt>();
 }
 
 }  // namespace traingraph::cuda

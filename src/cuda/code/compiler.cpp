@@ -2,7 +2,6 @@
 #include "cuda/code/compiler.h"
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 
 #include "cuda/abi/libraries.h"
@@ -12,11 +11,6 @@
 
 namespace traingraph::cuda {
 namespace {
-
-std::atomic<long>& compilations() {
-  static std::atomic<long> count;
-  return count;
-}
 
 /// FNV-1a. A collision would need two kernels of one module.
 std::uint64_t hash_of(const std::string& text) {
@@ -86,7 +80,6 @@ void require_success(CompilerResult result, const char* call,
 
 std::string compile(const Nvrtc& nvrtc, const std::string& text,
                     const std::vector<std::string>& options) {
-  ++compilations();
   std::vector<const char*> headers, names, flags;
   for (const Header& header : kernel_headers()) {
     headers.push_back(header.text);
@@ -118,8 +111,12 @@ std::string compile(const Nvrtc& nvrtc, const std::string& text,
 std::string key_of(const std::string& text,
                    const std::vector<std::string>& options,
                    std::array<int, 2> version) {
-  std::string all = text;
-  for (const Header& header : kernel_headers()) all += header.text;
+  static const std::string headers = [] {
+    std::string texts;
+    for (const Header& header : kernel_headers()) texts += header.text;
+    return hexadecimal(hash_of(texts)) + hexadecimal(hash_of(texts + "2"));
+  }();
+  std::string all = text + headers;
   for (const std::string& option : options) all += "\n" + option;
   all += std::to_string(version[0]) + "." + std::to_string(version[1]);
   return hexadecimal(hash_of(all)) + hexadecimal(hash_of(all + "2"));
@@ -153,7 +150,5 @@ std::string compile_kernels(std::span<const KernelText> texts,
   write_cached_code(key, code);
   return code;
 }
-
-long num_compilations() { return compilations(); }
 
 }  // namespace traingraph::cuda

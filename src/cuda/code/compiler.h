@@ -19,7 +19,4 @@ std::string kernel_name(const KernelText& text);
 std::string compile_kernels(std::span<const KernelText> texts,
                             const std::string& architecture);
 
-/// Counts the calls that had to compile, for tests.
-long num_compilations();
-
 }  // namespace traingraph::cuda

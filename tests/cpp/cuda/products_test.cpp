@@ -8,6 +8,7 @@
 #include "cuda/cuda_target.h"
 #include "cuda/emulated_card.h"
 #include "support/run_program.h"
+#include "support/training.h"
 #include "traingraph/half_types.h"
 
 namespace traingraph::cuda::test {
@@ -243,6 +244,26 @@ TEST(SmallProducts, HaveOneTextForAllBatchSizes) {
     for (const std::int64_t batch : {1, 3, 17, 64, 200}) {
       EXPECT_EQ(texts(batch, is_gradient), texts(32, is_gradient)) << batch;
     }
+  }
+}
+
+/// A training step, with its loss and updates. (A batch of one sample has a
+/// kernel of its own.)
+TEST(CudaBatchSizes, LoadNoKernelsBeyondTheFirst) {
+  testing::Linear net(40, 33, 10);
+  TrainingGraph t =
+      net.train(std::make_shared<optimizers::Adam>(), {}, Device(card()));
+  const auto num_modules =
+      emulator_function<long(const char*)>("cuda_emulator_num_calls");
+  const auto step = [&](std::int64_t batch) {
+    t.execute(net.inputs, net.labels, {}, {.batch_size = batch}).wait();
+  };
+  step(0);
+  const long after_first = num_modules("cuModuleLoadData");
+  EXPECT_GT(after_first, 0);
+  for (const std::int64_t batch : {39, 17, 2}) {
+    step(batch);
+    EXPECT_EQ(num_modules("cuModuleLoadData"), after_first) << batch;
   }
 }
 
